@@ -112,6 +112,8 @@ type Attempt struct {
 	NoRepeat   bool         `json:"no_repeat,omitempty"`   // the target stored an error under the key: replaying it is useless
 	RetryAfter Time         `json:"retry_after,omitempty"` // the target asked for no request before this
 	Restored   bool         `json:"restored,omitempty"`    // added when a restored ledger was accepted: unknown what happened after the copy
+	Permanent  bool         `json:"permanent,omitempty"`   // the target's proven rejection will not change by trying again
+	Ended      Time         `json:"ended,omitempty"`       // when somebody wrote down that its lease had ended
 	Attested   *Attestation `json:"attested,omitempty"`
 }
 
@@ -194,6 +196,8 @@ const (
 	AnswerClose           Answer = "close"            // close without proof
 	AnswerNewKey          Answer = "new_key"          // nothing happened, and send under a new key generation
 	AnswerAcknowledge     Answer = "acknowledge"      // a contradiction was seen and dealt with outside
+	AnswerExpired         Answer = "expired"          // nobody answered in time; never given by a person
+	AnswerSuperseded      Answer = "superseded"       // proof, an edit or another question closed it; never given by a person
 )
 
 // Decision is a person's answer, or the expiry of the question (By is then empty).

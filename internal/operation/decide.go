@@ -1,0 +1,223 @@
+package operation
+
+import "slices"
+
+// Choice is one answer a person could give, and whether it is legal now. Why says why it is not.
+type Choice struct {
+	Answer Answer
+	Legal  bool
+	Why    Reason
+}
+
+// Choices lists the answers to the open question in the order a page shows them. Without an open question it is empty.
+func Choices(op *Operation, p Policy, now Time) []Choice {
+	if op.Question == nil {
+		return nil
+	}
+	var out []Choice
+	for _, a := range answersOf[op.Question.Kind] {
+		why := illegal(op, a, p, now)
+		out = append(out, Choice{Answer: a, Legal: why == "", Why: why})
+	}
+	return out
+}
+
+var answersOf = map[QuestionKind][]Answer{
+	QuestionApprove:       {AnswerApprove, AnswerDecline, AnswerExists, AnswerNothingHappened, AnswerCheckAgain, AnswerClose},
+	QuestionResolve:       {AnswerExists, AnswerNothingHappened, AnswerNewKey, AnswerCheckAgain, AnswerClose},
+	QuestionUnsettled:     {AnswerExists, AnswerNothingHappened, AnswerCheckAgain},
+	QuestionContradiction: {AnswerAcknowledge, AnswerExists, AnswerClose},
+}
+
+// illegal says why an answer is not legal now; "" when it is.
+func illegal(op *Operation, a Answer, p Policy, now Time) Reason {
+	if !slices.Contains(answersOf[op.Question.Kind], a) {
+		return ReasonNotLegal
+	}
+	switch a {
+	case AnswerApprove:
+		return ""
+	case AnswerDecline:
+		if op.AnyOpen() {
+			return ReasonAttemptOpen
+		}
+		return ""
+	case AnswerAcknowledge:
+		if !op.Status.Settled() {
+			return ReasonEffectUnproven // acknowledging would let it be sent again
+		}
+		return ""
+	case AnswerCheckAgain:
+		if !p.Lookup {
+			return ReasonNoLookup
+		}
+		return needsUnsettled(op)
+	case AnswerExists, AnswerClose:
+		return mayBeClosed(op, p, now)
+	case AnswerNewKey:
+		return mayOpenKey(op, p, now)
+	}
+	return mayAttest(op, p, now)
+}
+
+func needsUnsettled(op *Operation) Reason {
+	if !op.AnyUnsettled() {
+		return ReasonNothingOpen
+	}
+	return ""
+}
+
+func mayBeClosed(op *Operation, p Policy, now Time) Reason {
+	if op.Question.Kind == QuestionContradiction {
+		if op.Status.Settled() {
+			return ReasonSettled
+		}
+		return ""
+	}
+	if !op.AnyOpen() && op.Question.Reason != ReasonStoredError && op.Question.Reason != ReasonAttemptsSpent && op.Question.Reason != ReasonStoryFull {
+		return ReasonNothingOpen
+	}
+	if runningUntil(op, p, now) != 0 {
+		return ReasonNotOver
+	}
+	return ""
+}
+
+// mayAttest: "nothing happened" is illegal while an answer could still appear.
+func mayAttest(op *Operation, p Policy, now Time) Reason {
+	if why := needsUnsettled(op); why != "" {
+		return why
+	}
+	if runningUntil(op, p, now) != 0 || now < QuietUntil(op, p) {
+		return ReasonNotYet
+	}
+	return ""
+}
+
+// QuietUntil is when no effect of an attempt that is over can newly appear any more.
+func QuietUntil(op *Operation, p Policy) Time {
+	return overUntil(op, p).Add(max(p.Quiet, p.Visible))
+}
+
+// mayOpenKey: a new key only for expiring keys, only after a stored error or when the window is closed.
+func mayOpenKey(op *Operation, p Policy, now Time) Reason {
+	if p.Protection != ProtectionKey {
+		return ReasonNoProtection
+	}
+	stored := op.anyAttempt(func(a *Attempt) bool { return a.NoRepeat && a.Generation == op.Generation })
+	if w := WindowUntil(op, p); !stored && (w == 0 || now < w) {
+		return ReasonKeyStillOpen
+	}
+	if !op.AnyOpen() {
+		return "" // proven not executed, and the error is stored under the key
+	}
+	return mayAttest(op, p, now)
+}
+
+// decide checks who answers what, then does what the answer says. A second same answer is told which decision
+// stands; the opposite one is refused with it.
+func decide(op *Operation, f Fact, p Policy) *Refusal {
+	d := f.(Decided)
+	q := op.Question
+	if q == nil || q.ID != d.Question {
+		return standing(op, d)
+	}
+	switch {
+	case d.Round != q.Round:
+		return refuse(ReasonOtherRound)
+	case d.Digest != op.Content.Digest || d.Digest != q.Digest:
+		return refuse(ReasonOtherContent)
+	case d.By == "" || !slices.Contains(q.Reviewers, d.By):
+		return refuse(ReasonNotReviewer)
+	case q.Expires != 0 && d.At >= q.Expires:
+		return refuse(ReasonExpired)
+	case d.Answer == AnswerExists && d.Reference == "":
+		return refuse(ReasonNoReference)
+	case needsWord(d.Answer) && d.How == "":
+		return refuse(ReasonWordMissing)
+	case needsRevision(d.Answer) && d.Rev != op.Rev:
+		return refuse(ReasonOtherRevision)
+	}
+	if why := illegal(op, d.Answer, p, d.At); why != "" {
+		return refuse(why)
+	}
+	valid := q.ValidFor
+	op.answer(Decision{Answer: d.Answer, By: d.By, At: d.At, Reference: d.Reference, How: d.How, Minutes: d.Minutes})
+	op.carryOut(d, q.ID, valid, p)
+	return nil
+}
+
+func needsWord(a Answer) bool {
+	return a == AnswerNothingHappened || a == AnswerNewKey || a == AnswerClose || a == AnswerAcknowledge
+}
+
+// needsRevision: what was said about what happened holds only for the evidence that was seen.
+func needsRevision(a Answer) bool { return a != AnswerApprove && a != AnswerDecline }
+
+func standing(op *Operation, d Decided) *Refusal {
+	for i := range op.Answered {
+		if op.Answered[i].ID == d.Question {
+			return &Refusal{Reason: ReasonDecided, Standing: op.Answered[i].Decision}
+		}
+	}
+	return refuse(ReasonNoQuestion)
+}
+
+func (op *Operation) carryOut(d Decided, q QuestionID, validFor int64, p Policy) {
+	op.Reason = ""
+	switch d.Answer {
+	case AnswerApprove:
+		op.Approval = &Approval{By: d.By, At: d.At, Version: op.Content.Version, Digest: d.Digest, ValidUntil: d.At + Time(validFor), Question: q}
+		op.note(Evidence{Kind: EvidenceApproved, At: d.At, By: d.By})
+	case AnswerDecline:
+		op.Status, op.Reason = StatusDeclined, ReasonDeclined
+		op.note(Evidence{Kind: EvidenceDeclined, At: d.At, By: d.By, Detail: d.How})
+	case AnswerExists:
+		op.note(Evidence{Kind: EvidencePersonFound, At: d.At, By: d.By, Reference: d.Reference})
+		op.personFound(d)
+	case AnswerNothingHappened:
+		op.attest(d)
+	case AnswerNewKey:
+		op.attest(d)
+		op.Generation++
+		op.Filled = nil
+		op.note(Evidence{Kind: EvidenceKeyReleased, At: d.At, By: d.By})
+	case AnswerCheckAgain:
+		op.Look = Look{}
+		op.note(Evidence{Kind: EvidenceCheckAgain, At: d.At, By: d.By})
+	case AnswerClose:
+		op.Status, op.Reason = StatusAbandoned, ReasonPersonClosed
+		op.seen(d.By)
+		op.note(Evidence{Kind: EvidenceAbandoned, At: d.At, By: d.By, Detail: d.How})
+	case AnswerAcknowledge:
+		op.seen(d.By)
+		op.note(Evidence{Kind: EvidenceContradiction, At: d.At, By: d.By, Detail: "acknowledged: " + d.How})
+	}
+}
+
+func (op *Operation) seen(by Person) {
+	if op.Contradiction != nil {
+		op.Contradiction.SeenBy = by
+	}
+}
+
+// personFound takes a person's reference as what happened: it settles what is over.
+func (op *Operation) personFound(d Decided) {
+	if op.Contradiction != nil && op.Reference == "" {
+		op.seen(d.By)
+		op.Reference = d.Reference
+		return
+	}
+	op.settleExecuted(d.Reference, d.At, func(a *Attempt) bool { return a.Recorded != 0 || a.Ended != 0 || a.LeaseUntil < d.At })
+}
+
+func (op *Operation) attest(d Decided) {
+	for i := range op.Attempts {
+		if a := &op.Attempts[i]; a.unsettled() {
+			a.Attested = &Attestation{By: d.By, At: d.At, How: d.How}
+		}
+	}
+	op.release()
+	op.Look = Look{At: op.Look.At}
+	op.note(Evidence{Kind: EvidenceAttested, At: d.At, By: d.By, Detail: d.How})
+}
