@@ -1,0 +1,203 @@
+package simtarget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/internal/clock"
+)
+
+// Options make a simulation. Seed decides every id and every probability.
+type Options struct {
+	Clock clock.Clock
+	Specs []Spec
+	Seed  uint64
+}
+
+// Sim runs the simulated targets. It is safe for use by several goroutines.
+type Sim struct {
+	clock   clock.Clock
+	targets map[string]*target
+	names   []string
+	faults  faultSet
+	ctx     context.Context // ends with Close; every waiting goroutine hangs on it
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+
+	mu        sync.Mutex
+	closed    bool
+	listeners []net.Listener
+	conns     map[net.Conn]bool
+}
+
+var errClosed = errors.New("the simulated targets are closed")
+
+// New returns a simulation that serves nothing yet. Close ends it.
+func New(o Options) *Sim {
+	s := &Sim{clock: o.Clock, targets: map[string]*target{}, conns: map[net.Conn]bool{}}
+	s.faults.rng = rand.New(rand.NewPCG(o.Seed, o.Seed+1))
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	for _, spec := range o.Specs {
+		s.targets[spec.Target] = newTarget(s, spec, o.Seed)
+		s.names = append(s.names, spec.Target)
+	}
+	slices.Sort(s.names)
+	return s
+}
+
+// Names lists the targets in order.
+func (s *Sim) Names() []string { return slices.Clone(s.names) }
+
+func (s *Sim) target(name string) (*target, error) {
+	if t := s.targets[name]; t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("unknown target %q; known: %s", name, strings.Join(s.names, ", "))
+}
+
+// Listen serves a target at a loopback address such as 127.0.0.1:0 and returns its base URL.
+func (s *Sim) Listen(name, addr string) (string, error) {
+	t, err := s.target(name)
+	if err != nil {
+		return "", err
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return "", fmt.Errorf("address %q: simulated targets listen on loopback only; use for example 127.0.0.1:0", addr)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return "", fmt.Errorf("target %s: %w", name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return "", errors.Join(errClosed, l.Close())
+	}
+	s.listeners = append(s.listeners, l)
+	s.work.Go(func() { s.accept(t, l) })
+	return "http://" + l.Addr().String(), nil
+}
+
+func (s *Sim) accept(t *target, l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if s.admit(t, c) != nil {
+			cutConn(c)
+		}
+	}
+}
+
+// Dial opens a connection to a target without sockets; the same code serves it.
+func (s *Sim) Dial(ctx context.Context, name string) (net.Conn, error) {
+	t, err := s.target(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	mine, theirs := net.Pipe()
+	if err := s.admit(t, theirs); err != nil {
+		return nil, errors.Join(err, mine.Close(), theirs.Close())
+	}
+	return mine, nil
+}
+
+// admit starts serving a connection.
+func (s *Sim) admit(t *target, c net.Conn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	if len(s.conns) >= connectionsMax {
+		return fmt.Errorf("%d connections are open already", connectionsMax)
+	}
+	s.conns[c] = true
+	s.work.Go(func() {
+		defer s.dismiss(c)
+		s.serve(t, c)
+	})
+	return nil
+}
+
+func (s *Sim) dismiss(c net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	c.Close()
+}
+
+// later runs f once the clock has advanced by d, unless the simulation is closed first.
+func (s *Sim) later(d time.Duration, f func()) {
+	at := s.clock.Now().Add(d)
+	s.work.Go(func() {
+		if s.clock.SleepUntil(s.ctx, at) == nil {
+			f()
+		}
+	})
+}
+
+// SetFault adds a switch and returns it with its id.
+func (s *Sim) SetFault(f Fault) (Fault, error) {
+	t, err := s.target(f.Target)
+	if err != nil {
+		return f, err
+	}
+	if err := checkFault(t.spec, f); err != nil {
+		return f, err
+	}
+	return s.faults.add(f)
+}
+
+// Faults lists the switches that can still strike.
+func (s *Sim) Faults() []Fault { return s.faults.list() }
+
+// ClearFaults removes the switches of a target, or the one with the id; empty texts match all.
+func (s *Sim) ClearFaults(target, id string) int { return s.faults.remove(target, id) }
+
+// Effects reports every target by name.
+func (s *Sim) Effects() map[string]Report {
+	out := map[string]Report{}
+	for name, t := range s.targets {
+		out[name] = t.report()
+	}
+	return out
+}
+
+// Reset empties the targets and removes all switches. Late commits that are still to come do not happen.
+func (s *Sim) Reset() {
+	s.faults.remove("", "")
+	for _, t := range s.targets {
+		t.mu.Lock()
+		t.reset()
+		t.mu.Unlock()
+	}
+}
+
+// Close cuts all connections, ends all waiting and returns when nothing runs any more.
+func (s *Sim) Close() error {
+	s.cancel()
+	s.mu.Lock()
+	s.closed = true
+	for _, l := range s.listeners {
+		l.Close()
+	}
+	for c := range s.conns {
+		c.Close()
+	}
+	s.mu.Unlock()
+	s.work.Wait()
+	return nil
+}

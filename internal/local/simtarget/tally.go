@@ -1,0 +1,80 @@
+package simtarget
+
+import "maps"
+
+// Effect is one commit at a target.
+type Effect struct {
+	Time       string `json:"time"`
+	Route      string `json:"route"`
+	Operation  string `json:"operation"` // the operation's mark, else the natural key, else the key, else "unmarked"
+	Key        string `json:"key,omitempty"`
+	Natural    string `json:"natural,omitempty"`
+	Reference  string `json:"reference"`
+	Connection int    `json:"connection"`
+}
+
+// Connection is what one connection carried.
+type Connection struct {
+	ID       int   `json:"id"`
+	Requests int   `json:"requests"`
+	BytesIn  int64 `json:"bytes_in"`
+	BytesOut int64 `json:"bytes_out"`
+	Fault    Kind  `json:"fault,omitempty"` // the last switch that struck it
+	Open     bool  `json:"open"`
+}
+
+// Report is what one target shows the judge.
+type Report struct {
+	Effects     int            `json:"effects"`
+	Requests    int            `json:"requests"`
+	Replays     int            `json:"replays"` // answers repeated from a key's memory
+	Updates     int            `json:"updates"` // writes over a record that was there already
+	ByOperation map[string]int `json:"by_operation"`
+	ByRoute     map[string]int `json:"by_route"`
+	List        []Effect       `json:"list"`
+	Connections []Connection   `json:"connections"`
+}
+
+// tally counts for the judge.
+type tally struct {
+	requests, replays, updates int
+	byOperation, byRoute       map[string]int
+	effects                    []Effect
+	connections                []*Connection
+	connectionsMade            int
+}
+
+func newTally() tally {
+	return tally{byOperation: map[string]int{}, byRoute: map[string]int{}}
+}
+
+func (t *tally) add(e Effect) {
+	t.effects = append(t.effects, e)
+	t.byOperation[e.Operation]++
+	t.byRoute[e.Route]++
+}
+
+// open remembers a connection; the oldest are forgotten.
+func (t *tally) open() *Connection {
+	t.connectionsMade++
+	c := &Connection{ID: t.connectionsMade, Open: true}
+	t.connections = append(t.connections, c)
+	if len(t.connections) > connectionLogMax {
+		t.connections = t.connections[len(t.connections)-connectionLogMax:]
+	}
+	return c
+}
+
+func (t *target) report() Report {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := Report{
+		Effects: len(t.tally.effects), Requests: t.tally.requests, Replays: t.tally.replays, Updates: t.tally.updates,
+		ByOperation: maps.Clone(t.tally.byOperation), ByRoute: maps.Clone(t.tally.byRoute),
+		List: append([]Effect{}, t.tally.effects...), Connections: []Connection{},
+	}
+	for _, c := range t.tally.connections {
+		r.Connections = append(r.Connections, *c)
+	}
+	return r
+}
