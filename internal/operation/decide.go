@@ -24,7 +24,7 @@ func Choices(op *Operation, p Policy, now Time) []Choice {
 
 var answersOf = map[QuestionKind][]Answer{
 	QuestionApprove:       {AnswerApprove, AnswerDecline, AnswerExists, AnswerNothingHappened, AnswerCheckAgain, AnswerClose},
-	QuestionResolve:       {AnswerExists, AnswerNothingHappened, AnswerNewKey, AnswerCheckAgain, AnswerClose},
+	QuestionResolve:       {AnswerExists, AnswerNothingHappened, AnswerNewKey, AnswerCheckAgain, AnswerDecline, AnswerClose},
 	QuestionUnsettled:     {AnswerExists, AnswerNothingHappened, AnswerCheckAgain},
 	QuestionContradiction: {AnswerAcknowledge, AnswerExists, AnswerClose},
 }
@@ -48,6 +48,9 @@ func illegal(op *Operation, a Answer, p Policy, now Time) Reason {
 		}
 		return ""
 	case AnswerCheckAgain:
+		if standsInTheWay(op.Reason) && op.Reason != ReasonLookupConflict {
+			return "" // look again whether it may be sent now
+		}
 		if !p.Lookup {
 			return ReasonNoLookup
 		}

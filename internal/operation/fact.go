@@ -127,6 +127,13 @@ type Shared struct {
 	Reference Reference
 }
 
+// Unfit says that what is stored may not be sent as it is: the bytes are not the approved ones, the profile or an
+// earlier stage's reference is missing. A person decides.
+type Unfit struct {
+	At     Time
+	Reason Reason
+}
+
 // Refusal is the answer to a fact that may not change the operation. Nothing was changed.
 type Refusal struct {
 	Reason   Reason
@@ -201,3 +208,4 @@ func (f Reopened) when() Time  { return f.At }
 func (f Restored) when() Time  { return f.At }
 func (f Related) when() Time   { return f.At }
 func (f Shared) when() Time    { return f.At }
+func (f Unfit) when() Time     { return f.At }

@@ -41,8 +41,8 @@ func Next(op *Operation, p Policy, now Time) Move {
 	if len(op.Attempts) >= AttemptsBound || len(op.Evidence) >= EvidenceBound {
 		return ask(QuestionResolve, ReasonStoryFull)
 	}
-	if op.Reason == ReasonLookupConflict {
-		return ask(QuestionResolve, ReasonLookupConflict)
+	if standsInTheWay(op.Reason) {
+		return ask(QuestionResolve, op.Reason)
 	}
 	if op.AnyUnsettled() {
 		return recoverMove(op, p, now)

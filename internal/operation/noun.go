@@ -157,6 +157,7 @@ const (
 	EvidenceRestored       EvidenceKind = "restored_ledger_accepted"
 	EvidenceReused         EvidenceKind = "reused" // another run or event relies on this operation
 	EvidencePolicySpent    EvidenceKind = "policy_spent"
+	EvidenceUnfit          EvidenceKind = "unfit" // what is stored may not be sent as it is
 )
 
 // Evidence is one recorded fact. Equal facts in a row fold: Count counts them, At is the first, Last the latest.

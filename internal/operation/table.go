@@ -10,7 +10,7 @@ type row [statusCount]cell
 // transitions has a row for each kind of fact. Its literal below names no field and each row is written by nine, so
 // that a missing row fails the build; a missing cell fails the build too, since nine takes each by position.
 type transitions struct {
-	claim, reported, leaseOver, looked, fed, asked, decided, lapsed, edited, withdrawn, reopened, restored, related, shared row
+	claim, reported, leaseOver, looked, fed, asked, decided, lapsed, edited, withdrawn, reopened, restored, related, shared, unfit row
 }
 
 func nine(proposed, inFlight, ready, unknown, held, confirmed, failed, declined, abandoned cell) row {
@@ -46,6 +46,7 @@ func init() {
 		nine(restore, restore, restore, restore, restore, settled, settled, settled, settled),
 		nine(relate, relate, relate, relate, relate, relate, relate, relate, relate),
 		nine(shared, shared, shared, shared, shared, shared, shared, shared, shared),
+		nine(unfit, open, unfit, unfit, unfit, settled, settled, settled, settled),
 	}
 }
 
@@ -63,6 +64,7 @@ func (Reopened) cells(t *transitions) row  { return t.reopened }
 func (Restored) cells(t *transitions) row  { return t.restored }
 func (Related) cells(t *transitions) row   { return t.related }
 func (Shared) cells(t *transitions) row    { return t.shared }
+func (Unfit) cells(t *transitions) row     { return t.unfit }
 
 func claim(op *Operation, f Fact, p Policy) *Refusal {
 	c := f.(Claim)
@@ -330,5 +332,20 @@ func shared(op *Operation, f Fact, _ Policy) *Refusal {
 		return refuse(ReasonRecorded)
 	}
 	op.contradict(Contradiction{At: s.At, Reason: ReasonSharedReference, First: s.Reference, Other: s.Other})
+	return nil
+}
+
+// standsInTheWay says that a reason keeps everything from being sent until a person's decision clears it.
+func standsInTheWay(r Reason) bool {
+	return r == ReasonLookupConflict || r == ReasonDigestMismatch || r == ReasonProfileMissing || r == ReasonReferenceMissing
+}
+
+func unfit(op *Operation, f Fact, _ Policy) *Refusal {
+	u := f.(Unfit)
+	if !standsInTheWay(u.Reason) {
+		return refuse(ReasonNotLegal)
+	}
+	op.Reason = u.Reason
+	op.note(Evidence{Kind: EvidenceUnfit, At: u.At, Detail: string(u.Reason)})
 	return nil
 }
