@@ -75,8 +75,9 @@ func Parse(raw []byte) (Document, error) {
 	if err != nil {
 		return Document{}, refuseJSON(decoder, err)
 	}
+	end := decoder.InputOffset()
 	if _, err := decoder.ReadToken(); err != io.EOF {
-		return Document{}, refuse(http.StatusBadRequest, ReasonJSON, "the body goes on after its JSON value ends at byte %d; send one value", decoder.InputOffset())
+		return Document{}, refuse(http.StatusBadRequest, ReasonJSON, "the body goes on after its JSON value ends at byte %d; send one value", end)
 	}
 	canonical, err := Canonicalize(raw)
 	return Document{raw: raw, value: value, canonical: canonical}, err
