@@ -1,0 +1,188 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"holdfast/internal/operation"
+)
+
+type item = map[string]types.AttributeValue
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func num(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+func blob(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+func emptyMap() types.AttributeValue     { return &types.AttributeValueMemberM{Value: item{}} }
+
+func textOf(it item, name string) string {
+	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
+		return v.Value
+	}
+	return ""
+}
+
+func numberOf(it item, name string) (int64, error) {
+	v, ok := it[name].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, fmt.Errorf("%w: attribute %s is no number", ErrCorrupt, name)
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: attribute %s: %v", ErrCorrupt, name, err)
+	}
+	return n, nil
+}
+
+func bytesOf(it item, name string) []byte {
+	if v, ok := it[name].(*types.AttributeValueMemberB); ok {
+		return v.Value
+	}
+	return nil
+}
+
+// record is an item that holds one noun: the document, and beside it what conditions and the index need.
+type record struct {
+	key
+	kind     string
+	doc      []byte
+	rev      int64
+	epoch    int64
+	writeIDs [writeIDsKept]string // of the latest revisions, each at its revision modulo the size
+	due      operation.Time
+	status   string
+	owner    string
+	flow     string
+	question string
+	inbox    map[string][]byte
+}
+
+// writeID is the id of the write that made this revision; a ring keeps the latest few, so that a writer finds its
+// own also after others wrote on top of it.
+func (r *record) writeID() string { return r.writeIDs[r.rev%writeIDsKept] }
+
+// wrote says that there is a revision of this record that was written with this id.
+func (r *record) wrote(writeID string) bool { return slices.Contains(r.writeIDs[:], writeID) }
+
+func ringName(slot int64) string { return "write_id_" + strconv.FormatInt(slot%writeIDsKept, 10) }
+
+// item is the record as a new item.
+func (r *record) item() item {
+	it := r.attributes()
+	it["pk"], it["sk"] = str(r.pk), str(r.sk)
+	return it
+}
+
+// attributes are all of the record's own but the key; what is not set is absent.
+func (r *record) attributes() item {
+	it := item{"v": num(schemaVersion), "kind": str(r.kind), "doc": str(string(r.doc)), "rev": num(r.rev),
+		"epoch": num(r.epoch), "status": str(r.status), "inbox": emptyMap(), ringName(r.rev): str(r.writeID())}
+	for name, v := range map[string]string{"owner": r.owner, "flow": r.flow, "question": r.question} {
+		if v != "" {
+			it[name] = str(v)
+		}
+	}
+	if r.due != 0 {
+		it["due_shard"], it["due"] = str(shardOf(r.pk)), str(r.due.String())
+	}
+	return it
+}
+
+// optional are the attributes that a write must remove where it does not set them. The ring of write ids is not
+// among them: older ones stay.
+var optional = [...]string{"due", "due_shard", "flow", "owner", "question"}
+
+// update sets the record's attributes over an older revision.
+func (r *record) update() (expression string, names map[string]string, values item) {
+	set, names, values := []string{}, map[string]string{}, item{}
+	its := r.attributes()
+	for _, name := range slices.Sorted(maps.Keys(its)) {
+		set = append(set, "#"+name+" = :"+name)
+		names["#"+name], values[":"+name] = name, its[name]
+	}
+	var remove []string
+	for _, name := range optional {
+		if _, ok := its[name]; !ok {
+			remove = append(remove, "#"+name)
+			names["#"+name] = name
+		}
+	}
+	expression = "SET " + strings.Join(set, ", ")
+	if len(remove) > 0 {
+		expression += " REMOVE " + strings.Join(remove, ", ")
+	}
+	return expression, names, values
+}
+
+// recordOf reads an item and refuses what this release does not write.
+func recordOf(it item) (record, error) {
+	r := record{key: key{textOf(it, "pk"), textOf(it, "sk")}, kind: textOf(it, "kind"), doc: []byte(textOf(it, "doc")),
+		status: textOf(it, "status"), owner: textOf(it, "owner"), flow: textOf(it, "flow"), question: textOf(it, "question")}
+	for slot := range r.writeIDs {
+		r.writeIDs[slot] = textOf(it, ringName(int64(slot)))
+	}
+	v, err := numberOf(it, "v")
+	if err != nil || v != schemaVersion {
+		return r, fmt.Errorf("%w: %s has version %d, this release reads version %d", ErrCorrupt, r.key, v, schemaVersion)
+	}
+	if r.rev, err = numberOf(it, "rev"); err != nil {
+		return r, fmt.Errorf("%s: %w", r.key, err)
+	}
+	if r.epoch, err = numberOf(it, "epoch"); err != nil {
+		return r, fmt.Errorf("%s: %w", r.key, err)
+	}
+	if r.due, err = operation.ParseTime(textOf(it, "due")); err != nil {
+		return r, fmt.Errorf("%w: %s: due: %v", ErrCorrupt, r.key, err)
+	}
+	r.inbox, err = inboxOf(it)
+	return r, err
+}
+
+func inboxOf(it item) (map[string][]byte, error) {
+	m, ok := it["inbox"].(*types.AttributeValueMemberM)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s has no inbox", ErrCorrupt, textOf(it, "pk"))
+	}
+	out := make(map[string][]byte, len(m.Value))
+	for attempt, v := range m.Value {
+		b, ok := v.(*types.AttributeValueMemberB)
+		if !ok {
+			return nil, fmt.Errorf("%w: %s: inbox entry %s is no binary", ErrCorrupt, textOf(it, "pk"), attempt)
+		}
+		out[attempt] = b.Value
+	}
+	return out, nil
+}
+
+// decode reads a document strictly: a field or value that this release does not know is an error.
+func decode(doc []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("%w: %v", ErrCorrupt, err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("%w: text after the document", ErrCorrupt)
+	}
+	return nil
+}
+
+func encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrRefused, err)
+	}
+	if len(b) > DocBytesMax {
+		return nil, fmt.Errorf("%w: %d bytes of at most %d", ErrTooLarge, len(b), DocBytesMax)
+	}
+	return b, nil
+}
