@@ -88,6 +88,7 @@ type StageRef struct {
 	AfterSettled bool     `json:"after_settled,omitempty"` // starts also after a failed or declined one
 	OnFailed     OnFailed `json:"on_failed"`
 	Conflict     bool     `json:"conflict,omitempty"` // the operation exists with other content: reuse, or a deliberate second?
+	Continue     bool     `json:"continue,omitempty"` // a person said to go on after the stage before failed or was closed
 	Reused       bool     `json:"reused,omitempty"`   // the operation existed with the same content
 }
 

@@ -50,9 +50,13 @@ func gateAfter(before, s StageRef, op *Operation, beforeGate Gate) Gate {
 	switch op.Status {
 	case StatusConfirmed:
 		return GateOpen
+	case StatusAbandoned:
+		if s.Continue {
+			return GateOpen
+		}
 	case StatusFailed, StatusDeclined:
 		switch {
-		case s.AfterSettled || before.OnFailed == OnFailedContinue:
+		case s.AfterSettled || s.Continue || before.OnFailed == OnFailedContinue:
 			return GateOpen
 		case before.OnFailed == OnFailedHold:
 			return GateHeld

@@ -1,0 +1,192 @@
+package operation
+
+import "slices"
+
+// Answers to a question about a run itself.
+const (
+	AnswerReuse    Answer = "reuse"    // rely on the operation that exists, with its content
+	AnswerSecond   Answer = "second"   // a deliberate second operation with its own identity and approval
+	AnswerContinue Answer = "continue" // go on although an earlier stage failed or was closed without proof
+	AnswerStop     Answer = "stop"     // withdraw what is not yet sent
+	AnswerRetry    Answer = "retry"    // start again from where it stands
+)
+
+// Reasons of runs and events.
+const (
+	ReasonAborted      Reason = "execution_aborted" // a person stopped the execution
+	ReasonStageFailed  Reason = "stage_failed"
+	ReasonDataRejected Reason = "data_rejected"
+	ReasonRunAgain     Reason = "run_again"
+	ReasonAnswered     Reason = "answered"
+	ReasonLaunch       Reason = "launch"
+	ReasonFlowMissing  Reason = "flow_missing"
+)
+
+// Ended says that nothing is left to do for the run.
+func (r *Run) Ended() bool {
+	return r.Status == RunDone || r.Status == RunNotApplicable || r.Status == RunStopped
+}
+
+// Launch is the step of a run whose execution should be running.
+func (r *Run) Launch(now Time) {
+	r.Step = Step{Action: ActionWait, Reason: ReasonLaunch, Due: now.Add(stepGrace), Owner: r.Owner}
+}
+
+// Planned pins the plan's version and stages.
+func (r *Run) Planned(version int, stages []StageRef, now Time) {
+	r.Version, r.Stages = version, stages
+	r.note(Evidence{Kind: EvidencePlanned, At: now})
+	r.Launch(now)
+}
+
+// Hold stops the run for a person. It is false when the run is held for that reason already, or ended.
+func (r *Run) Hold(why Reason, now Time) bool {
+	if r.Ended() || (r.Status == RunHeld && r.Reason == why) {
+		return false
+	}
+	if r.HeldSince == 0 {
+		r.HeldSince = now
+	}
+	r.Status, r.Reason = RunHeld, why
+	r.Step = Step{Action: ActionAsk, Reason: why, Due: now.Add(RemindEvery), Owner: r.Owner}
+	r.note(Evidence{Kind: EvidenceAsked, At: now, Detail: string(why)})
+	return true
+}
+
+// Finish ends the run. It is false when it has ended already.
+func (r *Run) Finish(end RunStatus, why Reason, now Time) bool {
+	if r.Ended() {
+		return false
+	}
+	r.unhold(now)
+	r.Status, r.Reason, r.Finished, r.Question = end, why, now, nil
+	r.Step = Step{Action: ActionDone, Reason: why, Owner: r.Owner}
+	return true
+}
+
+func (r *Run) unhold(now Time) {
+	if r.HeldSince != 0 {
+		r.HeldFor += max(int64(now-r.HeldSince), 0)
+		r.HeldSince = 0
+	}
+}
+
+// Relaunch opens the next generation: the execution of the one before has ended, or a decision needs one. A run that
+// has ended stays ended.
+func (r *Run) Relaunch(why Reason, now Time) bool {
+	if r.Ended() {
+		return false
+	}
+	r.unhold(now)
+	r.Status, r.Reason = RunStarted, ""
+	r.Generation++
+	r.Launched = 0
+	r.note(Evidence{Kind: EvidenceCheckAgain, At: now, Detail: string(why)})
+	r.Launch(now)
+	return true
+}
+
+// Again reopens a run for a person who pressed "run again"; finished operations are reused by it.
+func (r *Run) Again(by Person, now Time) bool {
+	if r.Status == RunNotApplicable {
+		return false
+	}
+	r.Status, r.Finished = RunStarted, 0
+	r.note(Evidence{Kind: EvidenceCheckAgain, At: now, By: by, Detail: string(ReasonRunAgain)})
+	return r.Relaunch(ReasonRunAgain, now)
+}
+
+// note appends to the run's story; it is bounded by folding equal entries and dropping the oldest re-launches.
+func (r *Run) note(e Evidence) {
+	if n := len(r.Evidence); n > 0 {
+		last := &r.Evidence[n-1]
+		if last.Kind == e.Kind && last.By == e.By && last.Detail == e.Detail {
+			last.Count, last.Last = max(last.Count, 1)+1, e.At
+			return
+		}
+	}
+	if len(r.Evidence) >= EvidenceBound {
+		for i := range r.Evidence {
+			if r.Evidence[i].By == "" {
+				r.Evidence = slices.Delete(r.Evidence, i, i+1)
+				break
+			}
+		}
+	}
+	r.Evidence = append(r.Evidence, e)
+}
+
+// RunChoices lists the answers to a run's open question.
+func RunChoices(r *Run) []Choice {
+	if r.Question == nil {
+		return nil
+	}
+	var answers []Answer
+	switch r.Question.Reason {
+	case ReasonOtherContent:
+		answers = []Answer{AnswerReuse, AnswerSecond, AnswerStop}
+	case ReasonPersonClosed, ReasonStageFailed, ReasonAttemptsSpent:
+		answers = []Answer{AnswerContinue, AnswerStop}
+	default:
+		answers = []Answer{AnswerRetry, AnswerStop}
+	}
+	out := make([]Choice, len(answers))
+	for i, a := range answers {
+		out[i] = Choice{Answer: a, Legal: true}
+	}
+	return out
+}
+
+// AskAboutRun puts a question about the run itself. It is false when the same question stands.
+func AskAboutRun(r *Run, q Question, now Time) bool {
+	if r.Ended() || r.Question != nil {
+		return false
+	}
+	q.Kind, q.Asked, q.Round = QuestionResolve, now, len(r.Answered)+1
+	r.Question = &q
+	return true
+}
+
+// DecideRun checks who answers what about a run and keeps the decision; its caller carries it out on stages and
+// operations in the same or a following write.
+func DecideRun(r *Run, d Decided) *Refusal {
+	q := r.Question
+	if q == nil || q.ID != d.Question {
+		for i := range r.Answered {
+			if r.Answered[i].ID == d.Question {
+				return &Refusal{Reason: ReasonDecided, Standing: r.Answered[i].Decision}
+			}
+		}
+		return refuse(ReasonNoQuestion)
+	}
+	switch {
+	case d.Round != q.Round:
+		return refuse(ReasonOtherRound)
+	case d.Rev != r.Rev:
+		return refuse(ReasonOtherRevision)
+	case d.By == "" || !slices.Contains(q.Reviewers, d.By):
+		return refuse(ReasonNotReviewer)
+	case !slices.ContainsFunc(RunChoices(r), func(c Choice) bool { return c.Answer == d.Answer }):
+		return refuse(ReasonNotLegal)
+	case d.How == "":
+		return refuse(ReasonWordMissing)
+	}
+	done := *q
+	done.Decision = &Decision{Answer: d.Answer, By: d.By, At: d.At, How: d.How, Minutes: d.Minutes}
+	r.Answered, r.Question = append(r.Answered, done), nil
+	r.note(Evidence{Kind: EvidenceCheckAgain, At: d.At, By: d.By, Detail: string(d.Answer) + ": " + d.How})
+	carryOutOnStages(r, d.Answer)
+	return nil
+}
+
+func carryOutOnStages(r *Run, a Answer) {
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		switch {
+		case a == AnswerReuse && s.Conflict:
+			s.Conflict, s.Reused = false, true
+		case a == AnswerContinue:
+			s.Continue = true
+		}
+	}
+}
