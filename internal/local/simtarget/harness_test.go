@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,9 +27,12 @@ type world struct {
 	urls  map[string]string
 }
 
+// shipped reads the data files once for all tests; a simulation does not change them.
+var shipped = sync.OnceValues(func() ([]simtarget.Spec, error) { return simtarget.Load(sim.FS) })
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	specs, err := simtarget.Load(sim.FS)
+	specs, err := shipped()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +55,15 @@ func (w *world) fault(f simtarget.Fault) {
 // dial opens a TCP connection, so that a reset can be told from an end.
 func (w *world) dial(target string) net.Conn {
 	w.t.Helper()
+	c, err := w.tryDial(target)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) tryDial(target string) (net.Conn, error) {
+	w.t.Helper()
 	if w.urls[target] == "" {
 		u, err := w.sim.Listen(target, "127.0.0.1:0")
 		if err != nil {
@@ -63,11 +76,10 @@ func (w *world) dial(target string) net.Conn {
 		w.t.Fatal(err)
 	}
 	c, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		w.t.Fatal(err)
+	if err == nil {
+		w.t.Cleanup(func() { c.Close() })
 	}
-	w.t.Cleanup(func() { c.Close() })
-	return c
+	return c, err
 }
 
 func (w *world) pipe(target string) net.Conn {
