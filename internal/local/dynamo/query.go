@@ -1,0 +1,457 @@
+package dynamo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"holdfast/internal/local/dynamo/attr"
+	"holdfast/internal/local/dynamo/expr"
+	"holdfast/internal/local/dynamo/store"
+)
+
+// page is one checked Query or Scan: a range of keys in a table or an index, and what to keep of it.
+type page struct {
+	q          *request
+	table      *table
+	index      *index // nil for the table itself
+	bucket     []byte
+	low, high  []byte // the range: low inclusive, high exclusive (nil is the end)
+	after      []byte // the key the page starts after; nil for the start
+	limit      int
+	backwards  bool
+	filter     *expr.Condition
+	projection *expr.Projection
+
+	items          []byte
+	count, scanned int
+	size           int
+	lastJSON       []byte
+	more           bool
+}
+
+func (s *Server) preparePage(q *request) (*page, error) {
+	t, err := s.tableOf(q.table)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{q: q, table: t, bucket: t.bucket, limit: math.MaxInt, backwards: q.backwards}
+	if q.index != "" {
+		if p.index = t.index(q.index); p.index == nil {
+			return nil, invalid("The table does not have the specified index: %s", q.index)
+		}
+		if q.consistent {
+			return nil, invalid("Consistent reads are not supported on global secondary indexes")
+		}
+		p.bucket = p.index.bucket
+	}
+	if q.hasLimit {
+		if q.limit < 1 {
+			return nil, invalid("1 validation error detected: Value '%d' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1", q.limit)
+		}
+		p.limit = int(min(q.limit, math.MaxInt32))
+	}
+	if err := q.checkReturns(); err != nil {
+		return nil, err
+	}
+	return p, p.checkSelect()
+}
+
+func (p *page) checkSelect() error {
+	q := p.q
+	if err := oneOf("select", q.selects, "SPECIFIC_ATTRIBUTES COUNT ALL_ATTRIBUTES ALL_PROJECTED_ATTRIBUTES"); err != nil {
+		return err
+	}
+	switch {
+	case q.projection != nil && q.selects != "" && q.selects != "SPECIFIC_ATTRIBUTES":
+		return invalid("Cannot specify the ProjectionExpression when choosing to get %s", q.selects)
+	case q.projection == nil && q.selects == "SPECIFIC_ATTRIBUTES":
+		return invalid("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
+	case p.index == nil && q.selects == "ALL_PROJECTED_ATTRIBUTES":
+		return invalid("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+	case p.index != nil && q.selects == "ALL_ATTRIBUTES" && p.index.projection != "ALL":
+		return invalid("%sSelect type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", reasonInvalid, p.index.name)
+	}
+	return nil
+}
+
+func (p *page) key() *keySchema {
+	if p.index != nil {
+		return &p.index.key
+	}
+	return &p.table.key
+}
+
+// parse reads filter and projection.
+func (p *page) parse() (err error) {
+	q := p.q
+	if q.filter != nil {
+		if p.filter, err = expr.ParseCondition(*q.filter, &q.scope); err != nil {
+			return invalid("Invalid FilterExpression: %s", err)
+		}
+	}
+	if p.projection, err = q.parseProjection(); err != nil {
+		return err
+	}
+	if err := q.scope.CheckUsed(); err != nil {
+		return err
+	}
+	if err := p.table.checkNested(p.filter.Paths()); err != nil {
+		return err
+	}
+	if p.projection == nil {
+		return nil
+	}
+	if err := p.table.checkNested(p.projection.Paths); err != nil {
+		return err
+	}
+	return p.checkProjected()
+}
+
+// checkProjected refuses to ask an index for what it does not hold.
+func (p *page) checkProjected() error {
+	if p.index == nil || p.index.keep == nil {
+		return nil
+	}
+	for _, path := range p.projection.Paths {
+		if !p.index.holds(path[0].Name) {
+			return invalid("%sGlobal secondary index %s does not project [%s]", reasonInvalid, p.index.name, path[0].Name)
+		}
+	}
+	return nil
+}
+
+func (ix *index) holds(name string) bool {
+	for _, kept := range ix.keep.Paths {
+		if kept[0].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Server) query(q *request) ([]byte, error) {
+	p, err := s.preparePage(q)
+	if err != nil {
+		return nil, err
+	}
+	if q.keyCondition == nil {
+		return nil, invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
+	}
+	if err := q.checkPlaceholders(); err != nil {
+		return nil, err
+	}
+	terms, err := expr.ParseKeyCondition(*q.keyCondition, &q.scope)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	if err := p.bounds(terms); err != nil {
+		return nil, err
+	}
+	for _, path := range p.filter.Paths() {
+		if p.key().has(path[0].Name) {
+			return nil, invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", path[0].Name)
+		}
+	}
+	if q.hasStart {
+		if err := p.startQuery(); err != nil {
+			return nil, err
+		}
+	}
+	return s.readPage(p)
+}
+
+// bounds turns the key condition into a range of keys.
+func (p *page) bounds(terms []expr.KeyTerm) error {
+	byName := map[string]expr.KeyTerm{}
+	for _, term := range terms {
+		byName[term.Name] = term
+	}
+	key := p.key()
+	hash, ok := byName[key.hash().name]
+	if !ok {
+		return invalid("Query condition missed key schema element: %s", key.hash().name)
+	}
+	if err := checkTerm(key.hash(), hash, true); err != nil {
+		return err
+	}
+	if hash.Op != "=" {
+		return invalid("Query key condition not supported")
+	}
+	p.low = appendPlace(nil, hash.Values[0])
+	p.high = after(p.low)
+	if len(terms) == 1 {
+		return nil
+	}
+	if len(key.attrs) == 1 {
+		return invalid("Query key condition not supported")
+	}
+	sort, ok := byName[key.attrs[1].name]
+	if !ok {
+		return invalid("Query condition missed key schema element: %s", key.attrs[1].name)
+	}
+	if err := checkTerm(key.attrs[1], sort, false); err != nil {
+		return err
+	}
+	p.narrow(sort)
+	return nil
+}
+
+func checkTerm(a keyAttr, term expr.KeyTerm, hash bool) error {
+	for _, v := range term.Values {
+		if v.Kind != a.kind {
+			return invalid("%sCondition parameter type does not match schema type", reasonInvalid)
+		}
+		if term.Op == "begins_with" {
+			if v.Kind == attr.KindNumber {
+				return invalid("Invalid KeyConditionExpression: Incorrect operand type for operator or function; operator or function: begins_with, operand type: N")
+			}
+			continue
+		}
+		if err := checkKeyValue(a.name, v, hash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// narrow applies the sort key's term to the partition's range.
+func (p *page) narrow(term expr.KeyTerm) {
+	exact := func(i int) []byte { return attr.AppendKey(bytes.Clone(p.low), term.Values[i]) }
+	switch term.Op {
+	case "=":
+		p.low = exact(0)
+		p.high = after(p.low)
+	case "<":
+		p.high = exact(0)
+	case "<=":
+		p.high = after(exact(0))
+	case ">":
+		p.low = after(exact(0))
+	case ">=":
+		p.low = exact(0)
+	case "BETWEEN":
+		p.low, p.high = exact(0), after(exact(1))
+	case "begins_with":
+		p.low = attr.AppendKeyPrefix(bytes.Clone(p.low), term.Values[0])
+		p.high = after(p.low)
+	}
+}
+
+// after is the first key behind all keys that begin with prefix; nil when there is none.
+func after(prefix []byte) []byte {
+	out := bytes.Clone(prefix)
+	for i := len(out) - 1; i >= 0; i-- {
+		if out[i]++; out[i] != 0 {
+			return out[:i+1]
+		}
+	}
+	return nil
+}
+
+const reasonStart = "The provided starting key is invalid"
+
+// startKey is the key the page starts after.
+func (p *page) startKey() ([]byte, error) {
+	start := p.q.start
+	want := len(p.table.key.attrs)
+	key := attr.Item{}
+	for _, a := range p.table.key.attrs {
+		if v := start.Get(a.name); v != nil {
+			key = append(key, attr.Field{Name: a.name, Value: *v})
+		}
+	}
+	if p.index != nil {
+		for _, a := range p.index.key.attrs {
+			if v := start.Get(a.name); v == nil || v.Kind != a.kind {
+				return nil, invalid(reasonStart)
+			}
+			if !p.table.key.has(a.name) {
+				want++
+			}
+		}
+	}
+	if len(start) != want {
+		return nil, invalid("%s", p.startReason())
+	}
+	if err := p.table.checkKey(key); err != nil {
+		return nil, invalid("%s: %s", reasonStart, asRefusal(err).message)
+	}
+	base, _ := p.table.key.place(key)
+	if p.index == nil {
+		return base, nil
+	}
+	entry, _ := p.index.entry(start, base)
+	return entry, nil
+}
+
+func (p *page) startReason() string {
+	if p.index != nil || p.q.op == "Query" {
+		return reasonStart
+	}
+	return reasonStart + ": " + reasonKeySchema
+}
+
+func (p *page) startQuery() (err error) {
+	if p.after, err = p.startKey(); err != nil {
+		return err
+	}
+	if bytes.Compare(p.after, p.low) < 0 || p.high != nil && bytes.Compare(p.after, p.high) >= 0 {
+		return invalid("The provided starting key is outside query boundaries based on provided conditions")
+	}
+	return nil
+}
+
+func (s *Server) scan(q *request) ([]byte, error) {
+	p, err := s.preparePage(q)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.checkPlaceholders(); err != nil {
+		return nil, err
+	}
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	if err := p.segment(); err != nil {
+		return nil, err
+	}
+	if q.hasStart {
+		if p.after, err = p.startKey(); err != nil {
+			return nil, err
+		}
+		if bytes.Compare(p.after, p.low) < 0 || p.high != nil && bytes.Compare(p.after, p.high) >= 0 {
+			return nil, invalid("%s: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: %d Segment: %d", reasonStart, q.segments, q.segment)
+		}
+	}
+	return s.readPage(p)
+}
+
+// segmentsMax is DynamoDB's limit on TotalSegments.
+const segmentsMax = 1_000_000
+
+// segment narrows a scan to its share of the partitions' hashes.
+func (p *page) segment() error {
+	q := p.q
+	switch {
+	case !q.hasSegment && !q.hasSegments:
+		return nil
+	case !q.hasSegments:
+		return invalid("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")
+	case !q.hasSegment:
+		return invalid("The Segment parameter is required but was not present in the request when parameter TotalSegments is present")
+	case q.segments < 1 || q.segments > segmentsMax:
+		return invalid("1 validation error detected: Value '%d' at 'totalSegments' failed to satisfy constraint: Member must have value between 1 and %d", q.segments, segmentsMax)
+	case q.segment < 0:
+		return invalid("1 validation error detected: Value '%d' at 'segment' failed to satisfy constraint: Member must have value greater than or equal to 0", q.segment)
+	case q.segment >= q.segments:
+		return invalid("The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not less than TotalSegments: %d", q.segment, q.segments)
+	}
+	p.low = hashBound(q.segment, q.segments)
+	if q.segment+1 < q.segments {
+		p.high = hashBound(q.segment+1, q.segments)
+	}
+	return nil
+}
+
+func hashBound(segment, segments int64) []byte {
+	const hashes = 1 << 32
+	return binary.BigEndian.AppendUint32(nil, uint32(hashes*segment/segments))
+}
+
+// readPage reads the page and answers.
+func (s *Server) readPage(p *page) ([]byte, error) {
+	if err := s.store.View(p.read); err != nil {
+		return nil, err
+	}
+	b := []byte{'{'}
+	if p.q.selects != "COUNT" {
+		b = append(append(append(b, `"Items":[`...), p.items...), "],"...)
+	}
+	b = strconv.AppendInt(append(b, `"Count":`...), int64(p.count), 10)
+	b = strconv.AppendInt(append(b, `,"ScannedCount":`...), int64(p.scanned), 10)
+	if p.more {
+		last, err := p.lastKey()
+		if err != nil {
+			return nil, err
+		}
+		b = attr.AppendItem(append(b, `,"LastEvaluatedKey":`...), last)
+	}
+	var consumed consumption
+	units := readUnits(p.size, p.q.consistent)
+	if p.index != nil {
+		consumed.addIndex(p.index.name, units)
+	} else {
+		consumed.table = units
+	}
+	return append(appendConsumed(b, p.q, consumed), '}'), nil
+}
+
+// read walks the range until a limit is met.
+func (p *page) read(tx *store.Tx) error {
+	b := tx.Bucket(p.bucket)
+	if b == nil {
+		return unknownTable()
+	}
+	w := walk{cursor: b.Cursor(), page: p}
+	for key, raw := w.first(); key != nil; key, raw = w.next() {
+		r, err := decodeRecord(raw)
+		if err != nil {
+			return err
+		}
+		if err := p.take(r); err != nil {
+			return err
+		}
+		if p.scanned >= p.limit || p.size >= answerBytesMax {
+			p.more, p.lastJSON = true, bytes.Clone(r.json)
+			return nil
+		}
+	}
+	return nil
+}
+
+// take counts the item, and keeps it if the filter does.
+func (p *page) take(r record) (err error) {
+	p.scanned++
+	p.size += r.size
+	if p.filter == nil && p.projection == nil {
+		p.count++
+		p.items = append(p.separated(), r.json...)
+		return nil
+	}
+	it, err := r.item()
+	if err != nil {
+		return err
+	}
+	if p.filter.Match(it) {
+		p.count++
+		p.items = attr.AppendItem(p.separated(), p.projection.Of(it))
+	}
+	return nil
+}
+
+func (p *page) separated() []byte {
+	if len(p.items) > 0 {
+		return append(p.items, ',')
+	}
+	return p.items
+}
+
+// lastKey is the key attributes of the last item that was read.
+func (p *page) lastKey() (attr.Item, error) {
+	it, err := attr.ParseItem(p.lastJSON)
+	if err != nil {
+		return nil, err
+	}
+	var key attr.Item
+	for _, f := range it {
+		if p.table.key.has(f.Name) || p.index != nil && p.index.key.has(f.Name) {
+			key = append(key, f)
+		}
+	}
+	return key, nil
+}
