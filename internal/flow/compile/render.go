@@ -1,0 +1,302 @@
+package compile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"holdfast/internal/flow"
+	"holdfast/internal/operation"
+)
+
+// Bounds of what one event may make.
+const (
+	ContentBytesMax = 256 << 10 // bytes of all texts of one plan
+	valueDepthMax   = bodyDepthMax
+)
+
+var errNull = errors.New("the expression gives null on this event")
+
+// blank also counts what is invisible without being white space.
+func blank(s string) bool {
+	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }) == ""
+}
+
+// content renders the stage's content; what does not fit the profile is a problem.
+func (p *planning) content(s *stage) map[string]any {
+	out := make(map[string]any, len(s.content))
+	for _, m := range s.content {
+		before := len(p.planned.Problems)
+		v := p.render(m.value)
+		if len(p.planned.Problems) == before {
+			p.fits(m, s.rules[m.name], v)
+		}
+		out[m.name] = v
+	}
+	return out
+}
+
+func (p *planning) render(v value) any {
+	switch v.kind {
+	case flow.ValueText:
+		return p.text(v)
+	case flow.ValueList:
+		list := make([]any, len(v.items))
+		for i, item := range v.items {
+			list[i] = p.render(item)
+		}
+		return list
+	case flow.ValueObject:
+		object := make(map[string]any, len(v.members))
+		for _, m := range v.members {
+			object[m.name] = p.render(m.value)
+		}
+		return object
+	}
+	return v.literal
+}
+
+// text keeps the type of a text that is one expression, and joins everything else.
+func (p *planning) text(v value) any {
+	if v.whole() {
+		return p.piece(v.pieces[0].expression)
+	}
+	var b strings.Builder
+	for _, piece := range v.pieces {
+		switch {
+		case piece.expression != nil:
+			b.WriteString(p.inline(piece.expression))
+		case piece.hole != "":
+			b.WriteString(p.mark(v, piece.hole))
+		default:
+			b.WriteString(piece.literal)
+		}
+	}
+	p.spend(v.at, b.Len())
+	return b.String()
+}
+
+func (p *planning) mark(v value, stage string) string {
+	mark, ok := p.holes[stage]
+	if !ok {
+		p.problem(flow.ReasonContent, "", v.at, "the reference of stage "+stage+" cannot be left open here")
+	}
+	return mark
+}
+
+// piece is the value of an expression, as JSON has it; nil when there is a problem.
+func (p *planning) piece(e *expression) any {
+	v, err := e.evaluate(p.vars)
+	if err != nil {
+		p.failed(e, p.reason(e), err)
+		return nil
+	}
+	if v == types.NullValue {
+		p.failed(e, flow.ReasonMissing, errNull)
+		return nil
+	}
+	raw, err := plain(v)
+	if err == nil {
+		err = p.clean(raw)
+	}
+	if err != nil {
+		p.problem(flow.ReasonContent, "", e.at, fmt.Sprintf("${%s} %s", e.source, err))
+		return nil
+	}
+	p.spend(e.at, size(raw))
+	return raw
+}
+
+// reason tells data that is missing from an expression that cannot work on this event.
+func (p *planning) reason(e *expression) operation.Reason {
+	if len(e.missing(p.body)) > 0 {
+		return flow.ReasonMissing
+	}
+	return flow.ReasonExpression
+}
+
+// inline is the text of an expression inside of a longer text; numbers keep their digits.
+func (p *planning) inline(e *expression) string {
+	switch v := p.piece(e).(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return string(v)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	p.problem(flow.ReasonContent, "", e.at, fmt.Sprintf("${%s} is a list or an object; it cannot stand inside of a text", e.source))
+	return ""
+}
+
+// spend keeps an event from making content without end.
+func (p *planning) spend(at flow.Position, n int) {
+	before := p.bytes
+	p.bytes += n
+	if before <= ContentBytesMax && p.bytes > ContentBytesMax {
+		p.problem(flow.ReasonContent, "", at, fmt.Sprintf("the contents have more than %d bytes in all", ContentBytesMax))
+	}
+}
+
+func size(v any) int {
+	switch x := v.(type) {
+	case string:
+		return len(x)
+	case json.Number:
+		return len(x)
+	case []any:
+		n := 2
+		for _, item := range x {
+			n += 1 + size(item)
+		}
+		return n
+	case map[string]any:
+		n := 2
+		for name, item := range x {
+			n += len(name) + 4 + size(item)
+		}
+		return n
+	}
+	return len("false")
+}
+
+// clean refuses an event's text that would pass for one of our open references.
+func (p *planning) clean(v any) error {
+	switch x := v.(type) {
+	case string:
+		for _, mark := range p.holes {
+			if strings.Contains(x, mark) {
+				return errors.New("holds the mark of an open reference; the event must not bring one")
+			}
+		}
+	case []any:
+		for _, item := range x {
+			if err := p.clean(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for name, item := range x {
+			if err := errors.Join(p.clean(name), p.clean(item)); err != nil {
+				return errors.New("holds the mark of an open reference; the event must not bring one")
+			}
+		}
+	}
+	return nil
+}
+
+// plain is a value of an expression as decoded JSON has it. Floating-point numbers are refused: their digits are
+// not the event's.
+func plain(v ref.Val) (any, error) { return plainAt(v, 0) }
+
+func plainAt(v ref.Val, depth int) (any, error) {
+	if depth > valueDepthMax {
+		return nil, fmt.Errorf("goes deeper than %d levels", valueDepthMax)
+	}
+	switch x := v.(type) {
+	case types.Null:
+		return nil, nil
+	case types.String:
+		return string(x), nil
+	case types.Bool:
+		return bool(x), nil
+	case types.Int:
+		return json.Number(strconv.FormatInt(int64(x), 10)), nil
+	case types.Uint:
+		return json.Number(strconv.FormatUint(uint64(x), 10)), nil
+	case number:
+		if strings.ContainsAny(x.literal, "eE") {
+			return nil, errors.New("is a number with an exponent; plain digits are needed")
+		}
+		return json.Number(x.literal), nil
+	case types.Timestamp:
+		return x.UTC().Format(time.RFC3339Nano), nil
+	case traits.Lister:
+		return plainList(x, depth)
+	case traits.Mapper:
+		return plainObject(x, depth)
+	}
+	return nil, errors.New("is no JSON value with exact digits: text, a whole number, true or false, a list or an object")
+}
+
+func plainList(l traits.Lister, depth int) (any, error) {
+	list := []any{}
+	for i := l.Iterator(); i.HasNext() == types.True; {
+		v, err := plainAt(i.Next(), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func plainObject(m traits.Mapper, depth int) (any, error) {
+	object := map[string]any{}
+	for i := m.Iterator(); i.HasNext() == types.True; {
+		key := i.Next()
+		name, ok := key.(types.String)
+		if !ok {
+			return nil, errors.New("is an object with a name that is no text")
+		}
+		v, err := plainAt(m.Get(key), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		object[string(name)] = v
+	}
+	return object, nil
+}
+
+// fits holds a rendered field against the profile's rule.
+func (p *planning) fits(m member, rule FieldRule, v any) {
+	got := fieldType(v)
+	text, _ := v.(string)
+	field := ""
+	if m.value.whole() && len(m.value.pieces[0].expression.paths) == 1 {
+		field = "body." + strings.Join(m.value.pieces[0].expression.paths[0], ".")
+	}
+	switch {
+	case got != rule.Type:
+		p.problem(flow.ReasonContent, field, m.value.at, fmt.Sprintf("the field `%s` must be %s, and on this event it is %s", m.name, rule.Type.phrase(), got.phrase()))
+	case got == FieldString && rule.Required && blank(text):
+		p.problem(flow.ReasonMissing, field, m.value.at, fmt.Sprintf("the field `%s` would be blank", m.name))
+	case got == FieldString && rule.Max > 0 && utf8.RuneCountInString(text) > rule.Max && !m.value.open():
+		p.problem(flow.ReasonContent, field, m.value.at, fmt.Sprintf("the field `%s` would have more than %d characters", m.name, rule.Max))
+	}
+}
+
+// open says that the text has a hole, so that its length is not known yet.
+func (v value) open() bool {
+	for _, piece := range v.pieces {
+		if piece.hole != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func fieldType(v any) FieldType {
+	switch v.(type) {
+	case string:
+		return FieldString
+	case json.Number:
+		return FieldNumber
+	case bool:
+		return FieldBool
+	case []any:
+		return FieldList
+	}
+	return FieldObject
+}
