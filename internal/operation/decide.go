@@ -54,7 +54,7 @@ func illegal(op *Operation, a Answer, p Policy, now Time) Reason {
 		if !p.Lookup {
 			return ReasonNoLookup
 		}
-		return needsUnsettled(op)
+		return mayLook(op)
 	case AnswerExists, AnswerClose:
 		return mayBeClosed(op, p, now)
 	case AnswerNewKey:
@@ -63,24 +63,25 @@ func illegal(op *Operation, a Answer, p Policy, now Time) Reason {
 	return mayAttest(op, p, now)
 }
 
-func needsUnsettled(op *Operation) Reason {
-	if !op.AnyUnsettled() {
+// mayLook: looking again helps while something is open, unless the story has no room for what it would say.
+func mayLook(op *Operation) Reason {
+	switch {
+	case op.storyFull() && op.Confirmed == 0:
+		return ReasonStoryFull
+	case !op.AnyOpen() && op.Reason != ReasonLookupConflict:
 		return ReasonNothingOpen
 	}
 	return ""
 }
 
+// mayBeClosed: what happened is asked, so it can be closed; an approval only when something is open.
 func mayBeClosed(op *Operation, p Policy, now Time) Reason {
-	if op.Question.Kind == QuestionContradiction {
-		if op.Status.Settled() {
-			return ReasonSettled
-		}
-		return ""
-	}
-	if !op.AnyOpen() && op.Question.Reason != ReasonStoredError && op.Question.Reason != ReasonAttemptsSpent && op.Question.Reason != ReasonStoryFull {
+	switch {
+	case op.Question.Kind == QuestionContradiction && op.Status.Settled():
+		return ReasonSettled
+	case op.Question.Kind == QuestionApprove && !op.AnyOpen():
 		return ReasonNothingOpen
-	}
-	if runningUntil(op, p, now) != 0 {
+	case runningUntil(op, p, now) != 0:
 		return ReasonNotOver
 	}
 	return ""
@@ -88,7 +89,7 @@ func mayBeClosed(op *Operation, p Policy, now Time) Reason {
 
 // mayAttest: "nothing happened" is illegal while an answer could still appear.
 func mayAttest(op *Operation, p Policy, now Time) Reason {
-	if why := needsUnsettled(op); why != "" {
+	if why := mayLook(op); why != "" {
 		return why
 	}
 	if runningUntil(op, p, now) != 0 || now < QuietUntil(op, p) {
@@ -97,9 +98,15 @@ func mayAttest(op *Operation, p Policy, now Time) Reason {
 	return ""
 }
 
-// QuietUntil is when no effect of an attempt that is over can newly appear any more.
+// QuietUntil is when no effect of an open attempt that is over can newly appear any more.
 func QuietUntil(op *Operation, p Policy) Time {
-	return overUntil(op, p).Add(max(p.Quiet, p.Visible))
+	var t Time
+	for i := range op.Attempts {
+		if a := &op.Attempts[i]; a.Open() {
+			t = latest(t, a.overAt(p.Skew))
+		}
+	}
+	return t.Add(max(p.Quiet, p.Visible))
 }
 
 // mayOpenKey: a new key only for expiring keys, only after a stored error or when the window is closed.
@@ -177,7 +184,7 @@ func (op *Operation) carryOut(d Decided, q QuestionID, validFor int64, p Policy)
 		op.note(Evidence{Kind: EvidenceDeclined, At: d.At, By: d.By, Detail: d.How})
 	case AnswerExists:
 		op.note(Evidence{Kind: EvidencePersonFound, At: d.At, By: d.By, Reference: d.Reference})
-		op.personFound(d)
+		op.personFound(d, p)
 	case AnswerNothingHappened:
 		op.attest(d)
 	case AnswerNewKey:
@@ -205,19 +212,19 @@ func (op *Operation) seen(by Person) {
 }
 
 // personFound takes a person's reference as what happened: it settles what is over.
-func (op *Operation) personFound(d Decided) {
+func (op *Operation) personFound(d Decided, p Policy) {
 	if op.Contradiction != nil && op.Reference == "" {
 		op.seen(d.By)
 		op.Reference = d.Reference
 		return
 	}
-	op.settleExecuted(d.Reference, d.At, func(a *Attempt) bool { return a.Recorded != 0 || a.Ended != 0 || a.LeaseUntil < d.At })
+	op.settleExecuted(d.Reference, d.At, func(a *Attempt) bool { return a.Over(p.Skew, d.At) })
 }
 
 func (op *Operation) attest(d Decided) {
 	for i := range op.Attempts {
-		if a := &op.Attempts[i]; a.unsettled() {
-			a.Attested = &Attestation{By: d.By, At: d.At, How: d.How}
+		if a := &op.Attempts[i]; a.Open() {
+			a.Attested = &Attestation{By: d.By, At: d.At, How: d.How, AfterConfirmed: op.Confirmed != 0}
 		}
 	}
 	op.release()

@@ -1,9 +1,15 @@
 package operation
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// unsettled says that an attempt is open and no person has attested that nothing happened.
-func (a *Attempt) unsettled() bool { return a.Open() && a.Attested == nil }
+// unsettled says that an attempt is open and no person's word stands in for proof. A word that permitted a resend is
+// no longer enough once the operation is confirmed: then a second effect may hide behind the first (R12).
+func (op *Operation) unsettled(a *Attempt) bool {
+	return a.Open() && (a.Attested == nil || op.Confirmed != 0 && !a.Attested.AfterConfirmed)
+}
 
 func (op *Operation) anyAttempt(is func(*Attempt) bool) bool {
 	for i := range op.Attempts {
@@ -17,8 +23,8 @@ func (op *Operation) anyAttempt(is func(*Attempt) bool) bool {
 // AnyOpen says that nothing is proven about at least one attempt.
 func (op *Operation) AnyOpen() bool { return op.anyAttempt((*Attempt).Open) }
 
-// AnyUnsettled says that at least one attempt is open and not attested.
-func (op *Operation) AnyUnsettled() bool { return op.anyAttempt((*Attempt).unsettled) }
+// AnyUnsettled says that at least one attempt is open and no person's word about it stands.
+func (op *Operation) AnyUnsettled() bool { return op.anyAttempt(op.unsettled) }
 
 // Attempt finds an attempt by its id; nil when there is none.
 func (op *Operation) Attempt(id AttemptID) *Attempt {
@@ -84,7 +90,7 @@ func (op *Operation) fold(p Policy) Status {
 		return StatusProposed
 	case op.AnyOpen():
 		return StatusUnknown
-	case op.spent(p):
+	case op.spent(p) && !standsInTheWay(op.Reason):
 		return StatusFailed
 	}
 	return StatusReady
@@ -129,16 +135,27 @@ func (op *Operation) trackHeld(at Time) {
 	}
 }
 
-// note appends evidence; an equal fact in a row is counted instead.
+// note appends evidence; an equal fact in a row is counted instead. Proof is never refused for want of room: past the
+// bound and its reserve, a fact is counted at the latest one of its kind.
 func (op *Operation) note(e Evidence) {
-	if n := len(op.Evidence); n > 0 {
-		last := &op.Evidence[n-1]
-		if last.Kind == e.Kind && last.Attempt == e.Attempt && last.Reference == e.Reference && last.By == e.By && last.Detail == e.Detail {
-			last.Count, last.Last = max(last.Count, 1)+1, e.At
+	n := len(op.Evidence)
+	if n > 0 && op.Evidence[n-1].equal(e) {
+		op.Evidence[n-1].again(e.At)
+		return
+	}
+	for i := n - 1; i >= 0 && n >= EvidenceBound+evidenceReserve; i-- {
+		if op.Evidence[i].Kind == e.Kind {
+			op.Evidence[i].again(e.At)
 			return
 		}
 	}
 	op.Evidence = append(op.Evidence, e)
+}
+
+func (e *Evidence) again(at Time) { e.Count, e.Last = max(e.Count, 1)+1, at }
+
+func (e *Evidence) equal(o Evidence) bool {
+	return e.Kind == o.Kind && e.Attempt == o.Attempt && e.Reference == o.Reference && e.By == o.By && e.Detail == o.Detail
 }
 
 // settleExecuted records a reference as proof. Which attempts it settles depends on what the target collapses;
@@ -172,9 +189,12 @@ func (op *Operation) contradict(c Contradiction) {
 	}
 }
 
-// supersede closes the open question because it no longer needs an answer.
+// supersede closes the open question because it no longer needs an answer. What keeps everything from being sent stays.
 func (op *Operation) supersede(at Time) {
 	if op.Question != nil {
+		if op.Reason == op.Question.Reason && !standsInTheWay(op.Reason) && !op.Status.Settled() {
+			op.Reason = ""
+		}
 		op.answer(Decision{Answer: AnswerSuperseded, At: at})
 	}
 }
@@ -184,13 +204,16 @@ func (op *Operation) answer(d Decision) {
 	q.Decision = &d
 	op.Question = nil
 	op.WorkMinutes += d.Minutes
-	if len(op.Answered) >= AnsweredBound { // superseded ones go first: a person's word is never dropped
-		for i := range op.Answered {
-			if op.Answered[i].Decision.Answer == AnswerSuperseded {
-				op.Answered = append(op.Answered[:i:i], op.Answered[i+1:]...)
-				break
-			}
+	if len(op.Answered) >= AnsweredBound {
+		if i := slices.IndexFunc(op.Answered, droppable); i >= 0 {
+			op.Answered = slices.Delete(op.Answered, i, i+1)
 		}
 	}
 	op.Answered = append(op.Answered, q)
+}
+
+// droppable says that a closed question holds no person's word about content or about what happened.
+func droppable(q Question) bool {
+	a := q.Decision.Answer
+	return a == AnswerSuperseded || a == AnswerExpired || a == AnswerCheckAgain
 }

@@ -38,7 +38,7 @@ func Next(op *Operation, p Policy, now Time) Move {
 	if q := op.Question; q != nil {
 		return Move{Action: ActionAsk, Reason: q.Reason, Kind: q.Kind}
 	}
-	if len(op.Attempts) >= AttemptsBound || len(op.Evidence) >= EvidenceBound {
+	if op.storyFull() {
 		return ask(QuestionResolve, ReasonStoryFull)
 	}
 	if standsInTheWay(op.Reason) {
@@ -50,6 +50,10 @@ func Next(op *Operation, p Policy, now Time) Move {
 	return sendMove(op, p, now)
 }
 
+func (op *Operation) storyFull() bool {
+	return len(op.Attempts) >= AttemptsBound || len(op.Evidence) >= EvidenceBound || len(op.Answered) >= AnsweredBound
+}
+
 func ask(kind QuestionKind, why Reason) Move { return Move{Action: ActionAsk, Kind: kind, Reason: why} }
 
 // runningUntil is when the last attempt that may still run is over; zero when none may.
@@ -57,7 +61,7 @@ func runningUntil(op *Operation, p Policy, now Time) Time {
 	var until Time
 	for i := range op.Attempts {
 		a := &op.Attempts[i]
-		if a.unsettled() && !a.Over(p.Skew, now) {
+		if op.unsettled(a) && !a.Over(p.Skew, now) {
 			until = latest(until, a.LeaseUntil.Add(p.Skew)+1)
 		}
 	}
@@ -149,7 +153,7 @@ func collapses(op *Operation, p Policy, now Time) Reason {
 		if a.NoRepeat && a.Generation == op.Generation {
 			return ReasonStoredError
 		}
-		if a.unsettled() && (op.Filled == nil || a.Digest != op.Filled.Digest || a.Generation != op.Generation) {
+		if op.unsettled(a) && (op.Filled == nil || a.Digest != op.Filled.Digest || a.Generation != op.Generation) {
 			return ReasonBytesDiffer
 		}
 	}
@@ -210,7 +214,7 @@ func lookupMove(op *Operation, p Policy, now Time) (m Move, absent bool) {
 func overUntil(op *Operation, p Policy) Time {
 	var t Time
 	for i := range op.Attempts {
-		if a := &op.Attempts[i]; a.unsettled() {
+		if a := &op.Attempts[i]; op.unsettled(a) {
 			t = latest(t, a.overAt(p.Skew))
 		}
 	}
@@ -306,7 +310,7 @@ func backoffDue(op *Operation, p Policy, n int) Time {
 }
 
 // Fence is the sender's last check, made right before the first byte: the lease still covers the whole request,
-// and for a replay the key's window does too. It returns "" or why nothing may be sent.
+// the approval still stands, and for a replay the key's window is open too. It returns "" or why nothing may be sent.
 func Fence(op *Operation, id AttemptID, p Policy, now Time) Reason {
 	a := op.Attempt(id)
 	switch {
@@ -314,6 +318,9 @@ func Fence(op *Operation, id AttemptID, p Policy, now Time) Reason {
 		return ReasonUnknownAttempt
 	case a.Recorded != 0 || !a.Open() || now.Add(p.Timeout) > a.LeaseUntil:
 		return ReasonLost
+	}
+	if why := gate(op, now); why != "" {
+		return why
 	}
 	if w := WindowUntil(op, p); a.Replay && w != 0 && now.Add(p.Timeout) >= w {
 		return ReasonWindowClosed

@@ -94,6 +94,8 @@ type Attestation struct {
 	By  Person `json:"by"`
 	At  Time   `json:"at"`
 	How string `json:"how"`
+	// AfterConfirmed: given when the operation was confirmed by another attempt; it closes the doubt about a second effect.
+	AfterConfirmed bool `json:"after_confirmed,omitempty"`
 }
 
 // Attempt is one technical try: at most one request on the wire.
@@ -297,4 +299,6 @@ const (
 	EvidenceBound = 200
 	RunsBound     = 50
 	AnsweredBound = 40
+	// evidenceReserve is room past the bound for what may still arrive after the operation was held for its full story.
+	evidenceReserve = 40
 )

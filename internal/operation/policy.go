@@ -25,26 +25,26 @@ const (
 // bound; the zero value relies on nothing.
 type Policy struct {
 	Protection Protection    `json:"protection,omitempty"`
-	KeyWindow  time.Duration `json:"key_window,omitempty"` // counted from the claim of the oldest unproven attempt under the key
-	KeyMargin  time.Duration `json:"key_margin,omitempty"` // subtracted from the window
+	KeyWindow  time.Duration `json:"key_window_ns,omitempty"` // counted from the claim of the oldest unproven attempt under the key
+	KeyMargin  time.Duration `json:"key_margin_ns,omitempty"` // subtracted from the window
 	Order      Order         `json:"order,omitempty"`
 	ReplaysMax int           `json:"replays_max,omitempty"`
 
-	Lookup       bool          `json:"lookup,omitempty"`        // the target can be asked by our mark
-	AbsentCounts bool          `json:"absent_counts,omitempty"` // complete, and its visibility delay is documented
-	Visible      time.Duration `json:"visible,omitempty"`       // an effect is found at the latest this long after the attempt was over
-	LookupEvery  time.Duration `json:"lookup_every,omitempty"`  // between two lookups
-	LookupsMax   int           `json:"lookups_max,omitempty"`   // lookups per unknown outcome before a person is asked
-	Quiet        time.Duration `json:"quiet,omitempty"`         // after this an effect of an attempt that is over cannot newly appear; before it nobody may say "nothing happened"
+	Lookup       bool          `json:"lookup,omitempty"`          // the target can be asked by our mark
+	AbsentCounts bool          `json:"absent_counts,omitempty"`   // complete, and its visibility delay is documented
+	Visible      time.Duration `json:"visible_ns,omitempty"`      // an effect is found at the latest this long after the attempt was over
+	LookupEvery  time.Duration `json:"lookup_every_ns,omitempty"` // between two lookups
+	LookupsMax   int           `json:"lookups_max,omitempty"`     // lookups per unknown outcome before a person is asked
+	Quiet        time.Duration `json:"quiet_ns,omitempty"`        // after this an effect of an attempt that is over cannot newly appear; before it nobody may say "nothing happened"
 
 	AttemptsMax int           `json:"attempts_max,omitempty"` // sends in all, replays not counted
-	BackoffMin  time.Duration `json:"backoff_min,omitempty"`
-	BackoffMax  time.Duration `json:"backoff_max,omitempty"`
+	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"`
+	BackoffMax  time.Duration `json:"backoff_max_ns,omitempty"`
 	Factor      float64       `json:"factor,omitempty"`
 
-	Timeout time.Duration `json:"timeout,omitempty"` // of one request
-	Lease   time.Duration `json:"lease,omitempty"`   // at least the function's hard kill time
-	Skew    time.Duration `json:"skew,omitempty"`    // bound on the difference of two machines' clocks
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // of one request
+	Lease   time.Duration `json:"lease_ns,omitempty"`   // at least the function's hard kill time
+	Skew    time.Duration `json:"skew_ns,omitempty"`    // bound on the difference of two machines' clocks
 }
 
 // Stricter joins the pinned and the current recovery rules of a profile that changed under an open operation:
@@ -83,4 +83,17 @@ func (p Policy) backoff(n int) time.Duration {
 		d = time.Duration(float64(d) * max(p.Factor, 1))
 	}
 	return min(d, max(p.BackoffMax, p.BackoffMin))
+}
+
+// collapse says that the target documents that requests a and b have one effect between them: a natural key always,
+// a key of one generation while its window spans both. A restored attempt's key is not known.
+func (p Policy) collapse(a, b *Attempt) bool {
+	switch p.Protection {
+	case ProtectionNatural:
+		return true
+	case ProtectionKey:
+		apart := max(a.Claimed.Sub(b.Claimed), b.Claimed.Sub(a.Claimed))
+		return a.Generation == b.Generation && a.Version == b.Version && !a.Restored && !b.Restored && apart < p.KeyWindow-p.KeyMargin
+	}
+	return false
 }

@@ -106,7 +106,7 @@ func stageMove(run *Run, i int, ops map[ID]*Operation, policy func(*Operation) P
 		return RunMove{Action: ActionAsk, Kind: QuestionResolve, Reason: why, Stage: i}
 	case GateClosed:
 		// Its question may be put already, so that one reading approves all; otherwise the earlier stage's move counts.
-		if op != nil && op.Status == StatusProposed && !op.Status.Settled() {
+		if op != nil && op.Status == StatusProposed {
 			if m := Next(op, policy(op), now); m.Action == ActionAsk && m.Kind == QuestionApprove {
 				return RunMove{Action: ActionAsk, Kind: m.Kind, Reason: m.Reason, Stage: i}
 			}

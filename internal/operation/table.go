@@ -32,7 +32,7 @@ var table transitions
 func init() {
 	table = transitions{
 		//   proposed   in_flight  ready      unknown    held       confirmed  failed     declined   abandoned
-		nine(claim, lost, claim, claim, lost, settled, settled, settled, settled),
+		nine(claim, claim, claim, claim, lost, settled, settled, settled, settled),
 		nine(report, report, report, report, report, report, report, report, report),
 		nine(nothing, leaseOver, nothing, leaseOver, leaseOver, leaseOver, nothing, nothing, leaseOver),
 		nine(looked, looked, looked, looked, looked, looked, looked, looked, looked),
@@ -68,6 +68,7 @@ func (Unfit) cells(t *transitions) row     { return t.unfit }
 
 func claim(op *Operation, f Fact, p Policy) *Refusal {
 	c := f.(Claim)
+	op.endLeases(p, c.At)
 	m := Next(op, p, c.At)
 	want := ActionSend
 	if c.Replay {
@@ -115,13 +116,12 @@ func report(op *Operation, f Fact, p Policy) *Refusal {
 	op.note(Evidence{Kind: r.Kind, At: r.At, Attempt: r.Attempt, Reference: r.Reference, Detail: r.Detail})
 	switch r.Outcome {
 	case OutcomeExecuted:
-		gen := a.Generation
-		self := a.ID
+		self := *a
 		if a.Outcome == OutcomeExecuted && a.Reference != r.Reference {
 			a.Outcome = OutcomeUnknown // a lookup had settled it with another reference: let the two meet
 		}
 		op.settleExecuted(r.Reference, r.At, func(b *Attempt) bool {
-			return b.ID == self || (p.Protection != ProtectionNone && b.Generation == gen && b.Version == op.Content.Version && !b.Restored)
+			return b.ID == self.ID || p.collapse(b, &self)
 		})
 	case OutcomeNotExecuted:
 		proveNotExecuted(op, a, r.At)
@@ -151,24 +151,28 @@ func (op *Operation) reopenAfterProof(p Policy, at Time) *Refusal {
 }
 
 func leaseOver(op *Operation, f Fact, p Policy) *Refusal {
-	at := f.when()
-	any := false
-	for i := range op.Attempts {
-		a := &op.Attempts[i]
-		if a.Open() && a.Recorded == 0 && a.Ended == 0 && a.Over(p.Skew, at) {
-			a.Ended, any = at, true
-			op.note(Evidence{Kind: EvidenceLeaseOver, At: at, Attempt: a.ID})
-		}
-	}
-	if !any {
+	if !op.endLeases(p, f.when()) {
 		return refuse(ReasonNotOver)
 	}
 	return nil
 }
 
+// endLeases writes down which attempts are over without an outcome; whoever claims or asks does it on the way.
+func (op *Operation) endLeases(p Policy, at Time) bool {
+	some := false
+	for i := range op.Attempts {
+		a := &op.Attempts[i]
+		if a.Open() && a.Recorded == 0 && a.Ended == 0 && a.Over(p.Skew, at) {
+			a.Ended, some = at, true
+			op.note(Evidence{Kind: EvidenceLeaseOver, At: at, Attempt: a.ID})
+		}
+	}
+	return some
+}
+
 func looked(op *Operation, f Fact, p Policy) *Refusal {
 	l := f.(Looked)
-	op.Look.At, op.Look.Count = l.At, op.Look.Count+1
+	op.Look.At, op.Look.Count = latest(op.Look.At, l.At), op.Look.Count+1
 	kind := EvidenceLookupFailed
 	switch l.Result {
 	case LookFound:
@@ -177,7 +181,7 @@ func looked(op *Operation, f Fact, p Policy) *Refusal {
 		}
 		kind = EvidenceLookupFound
 	case LookAbsent:
-		kind, op.Look.Absent, op.Look.Failed = EvidenceLookupAbsent, l.At, 0
+		kind, op.Look.Absent, op.Look.Failed = EvidenceLookupAbsent, latest(op.Look.Absent, l.At), 0
 	case LookConflict:
 		kind = EvidenceLookupConflict
 	default:
@@ -186,19 +190,41 @@ func looked(op *Operation, f Fact, p Policy) *Refusal {
 	op.note(Evidence{Kind: kind, At: l.At, Reference: l.Reference, Detail: l.Detail})
 	switch l.Result {
 	case LookFound:
-		op.settleFound(l.Reference, l.At, p)
+		op.settleFound(l.Reference, l.At, p, p.AbsentCounts)
 		return op.reopenAfterProof(p, l.At)
 	case LookConflict:
 		op.Look.Count, op.Look.Absent = max(op.Look.Count, p.LookupsMax, 1), 0 // looking again cannot help: a person decides
-		op.Reason = ReasonLookupConflict
+		if !op.Status.Settled() {
+			op.Reason = ReasonLookupConflict
+		}
 	}
 	return nil
 }
 
-// settleFound: one match unique by our id settles every attempt that is over. One that may still be running stays
-// open, so that a second effect cannot hide behind the first.
-func (op *Operation) settleFound(ref Reference, at Time, p Policy) {
-	op.settleExecuted(ref, at, func(a *Attempt) bool { return a.Over(p.Skew, at) })
+// settleFound: one effect with our mark settles every attempt that is over and that cannot have made another one: the
+// target keeps one effect for all of them, or only this attempt is left, or the lookup was complete and late enough to
+// have shown a second one. Others stay open, so that a second effect cannot hide behind the first.
+func (op *Operation) settleFound(ref Reference, at Time, p Policy, complete bool) {
+	one := op.oneEffect(p)
+	op.settleExecuted(ref, at, func(a *Attempt) bool {
+		return a.Over(p.Skew, at) && (one || complete && at >= a.overAt(p.Skew).Add(p.Visible))
+	})
+}
+
+// oneEffect says that the attempts not proven "not executed" can have made at most one effect between them.
+func (op *Operation) oneEffect(p Policy) bool {
+	var first *Attempt
+	for i := range op.Attempts {
+		a := &op.Attempts[i]
+		switch {
+		case a.Outcome == OutcomeNotExecuted:
+		case first == nil:
+			first = a
+		case !p.collapse(first, a):
+			return false
+		}
+	}
+	return true
 }
 
 func fed(op *Operation, f Fact, p Policy) *Refusal {
@@ -207,12 +233,13 @@ func fed(op *Operation, f Fact, p Policy) *Refusal {
 		return refuse(ReasonNoReference)
 	}
 	op.note(Evidence{Kind: EvidenceFeed, At: e.At, Reference: e.Reference, Detail: e.Detail})
-	op.settleFound(e.Reference, e.At, p)
+	op.settleFound(e.Reference, e.At, p, false)
 	return op.reopenAfterProof(p, e.At)
 }
 
 func asked(op *Operation, f Fact, p Policy) *Refusal {
 	a := f.(Asked)
+	op.endLeases(p, a.At)
 	m := Next(op, p, a.At)
 	q := a.Question
 	switch {
@@ -222,8 +249,6 @@ func asked(op *Operation, f Fact, p Policy) *Refusal {
 		return refuse(ReasonDecided)
 	case len(q.Reviewers) == 0 || q.ID == "":
 		return refuse(ReasonNotReviewer)
-	case len(op.Answered) >= AnsweredBound && q.Kind == QuestionApprove:
-		return refuse(ReasonStoryFull)
 	}
 	op.supersede(a.At)
 	op.Round++
@@ -266,7 +291,10 @@ func edit(op *Operation, f Fact, _ Policy) *Refusal {
 		return refuse(ReasonOtherContent)
 	}
 	op.supersede(e.At)
-	op.Content, op.Approval, op.Filled, op.Reason = e.Content, nil, nil, ""
+	op.Content, op.Approval, op.Filled = e.Content, nil, nil
+	if op.Reason != ReasonLookupConflict {
+		op.Reason = ""
+	}
 	op.note(Evidence{Kind: EvidenceEdited, At: e.At, By: e.By})
 	return nil
 }
@@ -285,8 +313,11 @@ func withdraw(op *Operation, f Fact, _ Policy) *Refusal {
 // reopen gives something proven not executed, or never sent, another chance under a new approval.
 func reopen(op *Operation, f Fact, _ Policy) *Refusal {
 	r := f.(Reopened)
-	if op.AnyOpen() || op.Contradiction != nil && op.Contradiction.SeenBy == "" {
+	if op.AnyOpen() {
 		return refuse(ReasonAttemptOpen)
+	}
+	if op.Contradiction != nil { // an effect is known: acknowledging it does not undo it
+		return refuse(op.Contradiction.Reason)
 	}
 	op.Status, op.Reason, op.Approval = StatusProposed, "", nil
 	op.release()
