@@ -82,6 +82,7 @@ func TestR10_DifferentPartsNeverShareAnID(t *testing.T) {
 		"abc":           {text("", "abc")},
 		"a|b|c":         {text("", "a"), text("", "b"), text("", "c")},
 		"c|b|a":         {text("", "c"), text("", "b"), text("", "a")},
+		"sort inside":   {text("", "atextbc")},
 		"text 7":        {text("", "7")},
 		"number 7":      {number("", "7")},
 		"text true":     {text("", "true")},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -171,32 +172,37 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-func (k Kind) known() bool {
-	for _, known := range Kinds() {
-		if k == known {
-			return true
-		}
-	}
-	return false
-}
+func (k Kind) known() bool { return slices.Contains(Kinds(), k) }
 
 func (c Config) validateFields() error {
 	var problems []error
-	lists := map[string][]Field{"account": c.Account, "topic": c.Topic, "event_id": c.EventID, "delivery_id": c.DeliveryID, "occurred_at": c.OccurredAt, "version": c.Version}
-	for name, fields := range lists {
-		if len(fields) > FieldsMax {
-			problems = append(problems, fmt.Errorf("source %q: %s has %d fields, at most %d are possible", c.Name, name, len(fields), FieldsMax))
+	for _, part := range []struct {
+		name   string
+		fields []Field
+	}{
+		{"account", c.Account}, {"topic", c.Topic}, {"event_id", c.EventID}, {"delivery_id", c.DeliveryID},
+		{"occurred_at", c.OccurredAt}, {"version", c.Version},
+	} {
+		if len(part.fields) > FieldsMax {
+			problems = append(problems, fmt.Errorf("source %q: %s has %d fields, at most %d are possible", c.Name, part.name, len(part.fields), FieldsMax))
 		}
-		for _, f := range fields {
-			if _, err := ParseField(f.String()); err != nil {
-				problems = append(problems, fmt.Errorf("source %q: %s: %w", c.Name, name, err))
-			}
-			if f.From == FromSigned && !c.signs(f.Name) {
-				problems = append(problems, fmt.Errorf("source %q: %s: the signature of kind %s covers no %s", c.Name, name, c.Kind, f.Name))
+		for _, f := range part.fields {
+			if err := c.validateField(f); err != nil {
+				problems = append(problems, fmt.Errorf("source %q: %s: %w", c.Name, part.name, err))
 			}
 		}
 	}
 	return errors.Join(problems...)
+}
+
+func (c Config) validateField(f Field) error {
+	if _, err := ParseField(f.String()); err != nil {
+		return err
+	}
+	if f.From == FromSigned && !c.signs(f.Name) {
+		return fmt.Errorf("the signature of kind %s covers no %s", c.Kind, f.Name)
+	}
+	return nil
 }
 
 // signs says whether the signature covers a header of this meaning ("id" or "timestamp").

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,11 +45,7 @@ func (h HMAC) validate(name string) error {
 	}
 	say(h.Header != "", "no signature header is given")
 	say(h.Encoding == encodingHex || h.Encoding == encodingBase64, "encoding %q is unknown; use %s or %s", h.Encoding, encodingHex, encodingBase64)
-	known := false
-	for _, t := range templates() {
-		known = known || t == h.Template
-	}
-	say(known, "template %q is unknown; use one of %q", h.Template, templates())
+	say(slices.Contains(templates(), h.Template), "template %q is unknown; use one of %q", h.Template, templates())
 	say(strings.Contains(h.Template, holeID) == (h.ID != ""), "the id header and %s belong together", holeID)
 	say(strings.Contains(h.Template, holeTimestamp) == (h.Timestamp != ""), "the timestamp header and %s belong together", holeTimestamp)
 	return errors.Join(problems...)

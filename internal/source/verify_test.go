@@ -152,6 +152,25 @@ func TestSecretRotationAndSeveralSignatures(t *testing.T) {
 	}
 }
 
+func TestVerbatimSecretRotation(t *testing.T) {
+	t.Parallel()
+	const body = `{"id":7}`
+	for _, name := range []string{"shopify", "shopify-flow", "crm"} {
+		header := hook{source: name, id: "E1", body: body}.headers(t)
+		for _, secrets := range [][]string{{shopifySecret, "another-secret"}, {"another-secret", shopifySecret}} {
+			if err := receive(t, secrets, name, header, body, testNow); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		err := receive(t, []string{"another-secret"}, name, header, body, testNow)
+		wantRefusal(t, err, http.StatusUnauthorized, source.ReasonBadSignature)
+		many := strings.Split(strings.Repeat(shopifySecret+" ", source.SecretsMax+1), " ")[:source.SecretsMax+1]
+		if err := receive(t, many, name, header, body, testNow); err == nil {
+			t.Errorf("%s: %d secrets were tried", name, len(many))
+		}
+	}
+}
+
 // The id names the event, so it must come from the headers that were signed and not from a second family beside them.
 func TestUnsignedSecondFamilyCannotRenameTheEvent(t *testing.T) {
 	t.Parallel()
@@ -181,6 +200,11 @@ func TestSignedPartsCannotMoveIntoEachOther(t *testing.T) {
 	header := headers("webhook-id", "msg_1."+at, "webhook-timestamp", at, "webhook-signature", signed.Get("webhook-signature"))
 	err := receive(t, []string{standardSecret}, "standard", header, "5", testNow)
 	wantRefusal(t, err, http.StatusUnauthorized, source.ReasonBadSignature)
+
+	generic := hook{source: "crm", id: "1", body: at + `.5`}.headers(t)
+	header = headers("X-Id", "1."+at, "X-Time", at, "X-Sig", generic.Get("X-Sig"))
+	err = receive(t, []string{shopifySecret}, "crm", header, "5", testNow)
+	wantRefusal(t, err, http.StatusUnauthorized, source.ReasonNoSignature)
 }
 
 func TestCaseB077_SignedTimestampInAnotherUnitIsRefused(t *testing.T) {
@@ -322,6 +346,7 @@ func TestR10_ErrorsShowNothingSecret(t *testing.T) {
 		"no timestamp":         {"standard", standardSecret, headers("webhook-id", "msg_1", "webhook-signature", "v1,"+wrong)},
 		"too many signatures":  {"standard", standardSecret, headers("webhook-id", "m", "webhook-timestamp", fmt.Sprint(testNow.Unix()), "webhook-signature", strings.Repeat("v1,"+wrong+" ", source.SignaturesMax+1))},
 		"secret is no base64":  {"standard", "whsec_hush-hush!", headers("webhook-id", "m", "webhook-timestamp", "1", "webhook-signature", wrong)},
+		"secret is too short":  {"standard", "whsec_" + b64("fifteen bytes!!"), headers("webhook-id", "m", "webhook-timestamp", fmt.Sprint(testNow.Unix()), "webhook-signature", "v1,"+wrong)},
 		"secret has no prefix": {"standard", strings.TrimPrefix(standardSecret, "whsec_"), headers("webhook-id", "m", "webhook-signature", wrong)},
 		"secret is private":    {"standard", "whsk_" + base64.StdEncoding.EncodeToString(make([]byte, 64)), headers("webhook-signature", wrong)},
 		"generic prefix":       {"crm", shopifySecret, headers("X-Sig", wrong, "X-Id", "1", "X-Time", "1")},
@@ -331,6 +356,9 @@ func TestR10_ErrorsShowNothingSecret(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: accepted", name)
 			continue
+		}
+		if ours := strings.HasPrefix(name, "secret") || strings.HasPrefix(name, "short"); ours == errors.As(err, new(*source.Refusal)) {
+			t.Errorf("%s: %v blames the wrong side", name, err)
 		}
 		for _, hidden := range []string{c.secret, strings.TrimPrefix(c.secret, "whsec_"), wrong, b64(wrong), "jane"} {
 			if strings.Contains(err.Error(), hidden) {
