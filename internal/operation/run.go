@@ -103,6 +103,7 @@ type Run struct {
 	Created    Time       `json:"created"`
 	Occurred   Time       `json:"occurred,omitempty"`
 	Generation int        `json:"generation"`         // of the execution: its name is ID-Generation
+	Failures   int        `json:"failures,omitempty"` // states of this generation that failed
 	Launched   Time       `json:"launched,omitempty"` // when that execution was started; zero while it may not have been
 	Status     RunStatus  `json:"status"`
 	Reason     Reason     `json:"reason,omitempty"`

@@ -1,6 +1,9 @@
 package operation
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Answers to a question about a run itself.
 const (
@@ -20,6 +23,7 @@ const (
 	ReasonAnswered     Reason = "answered"
 	ReasonLaunch       Reason = "launch"
 	ReasonFlowMissing  Reason = "flow_missing"
+	ReasonStateFailed  Reason = "state_failed"
 )
 
 // Ended says that nothing is left to do for the run.
@@ -80,10 +84,30 @@ func (r *Run) Relaunch(why Reason, now Time) bool {
 	r.unhold(now)
 	r.Status, r.Reason = RunStarted, ""
 	r.Generation++
+	r.Failures = 0
 	r.Launched = 0
 	r.note(Evidence{Kind: EvidenceCheckAgain, At: now, Detail: string(why)})
 	r.Launch(now)
 	return true
+}
+
+// Caught says that a state of the execution failed, and answers when its next step is due: first, then twice as late
+// with each further failure since the generation began, and never later than most.
+func (r *Run) Caught(now Time, first, most time.Duration) Time {
+	r.Failures++
+	wait := first << min(r.Failures-1, 16)
+	if wait > most || wait <= 0 {
+		wait = most
+	}
+	until := now.Add(wait)
+	r.Step = Step{Action: ActionWait, Reason: ReasonStateFailed, Due: until.Add(stepGrace), Owner: r.Owner}
+	return until
+}
+
+// Close ends the event.
+func (e *Event) Close(s EventStatus, now Time) {
+	e.Status, e.HeldSince = s, 0
+	e.Step = Step{Action: ActionDone, Reason: ReasonClosed, Owner: e.Owner}
 }
 
 // Again reopens a run for a person who pressed "run again"; finished operations are reused by it.

@@ -1,0 +1,144 @@
+package runner
+
+import (
+	"context"
+
+	"holdfast/internal/execution"
+	"holdfast/internal/operation"
+)
+
+// Execute makes attempts while the run allows any and time remains, then says where the run goes next.
+func (r *Runner) Execute(ctx context.Context, in execution.Travel) (execution.Travel, error) {
+	v, err := r.load(ctx, in.Run)
+	if err != nil {
+		return execution.Travel{}, err
+	}
+	for range stepsMax {
+		m := operation.NextRun(&v.run, v.ops, r.policy, r.now())
+		if m.Action != operation.ActionSend && m.Action != operation.ActionReplay {
+			return r.route(ctx, v, m)
+		}
+		if left := r.timeLeftFor(ctx, v, m); !left {
+			break
+		}
+		if err := r.attempt(ctx, v, m); err != nil {
+			return execution.Travel{}, err
+		}
+	}
+	return travel(in.Run, execution.NextAgain), nil
+}
+
+// timeLeftFor: with no time left at the start nothing is written, so that no claim ends without its request.
+func (r *Runner) timeLeftFor(ctx context.Context, v *view, m operation.RunMove) bool {
+	op := v.ops[v.run.Stages[m.Stage].Operation]
+	return r.timeLeft(ctx, r.policy(op).Timeout+recordReserve)
+}
+
+// route turns a move that sends nothing into the state machine's next state.
+func (r *Runner) route(ctx context.Context, v *view, m operation.RunMove) (execution.Travel, error) {
+	switch m.Action {
+	case operation.ActionDone:
+		return r.finish(ctx, v, m)
+	case operation.ActionSend, operation.ActionReplay:
+		return travel(v.run.ID, execution.NextAgain), nil
+	case operation.ActionLookUp:
+		return travel(v.run.ID, execution.NextLook), nil
+	case operation.ActionWait:
+		return r.wait(ctx, v, m)
+	case operation.ActionAsk:
+		return r.ask(ctx, v, m)
+	}
+	return travel(v.run.ID, execution.NextHold), nil
+}
+
+func (r *Runner) wait(ctx context.Context, v *view, m operation.RunMove) (execution.Travel, error) {
+	if m.Due.Sub(r.now()) > waitOpenMax {
+		// The sweep starts the next generation when the time has come.
+		return r.rest(ctx, v, operation.Step{Action: operation.ActionWait, Reason: m.Reason, Due: m.Due, Owner: v.run.Owner})
+	}
+	next := execution.NextWaitToLook
+	if m.Then == operation.ActionSend || m.Then == operation.ActionReplay {
+		next = execution.NextWaitToSend
+	}
+	t := travel(v.run.ID, next)
+	t.Until = m.Due.String()
+	return t, nil
+}
+
+// ask sends approvals to Ask, which waits with a token; every other question ends the execution, since the decision
+// starts the next generation.
+func (r *Runner) ask(ctx context.Context, v *view, m operation.RunMove) (execution.Travel, error) {
+	if m.Kind == operation.QuestionApprove {
+		t := travel(v.run.ID, execution.NextAsk)
+		t.AskTimeout = r.askTimeout(v)
+		return t, nil
+	}
+	if err := r.askPeople(ctx, v, m); err != nil {
+		return execution.Travel{}, err
+	}
+	return r.hold(ctx, v, m.Reason)
+}
+
+func (r *Runner) askPeople(ctx context.Context, v *view, m operation.RunMove) error {
+	if m.Stage < 0 || v.run.Stages[m.Stage].Conflict || operation.StageGate(&v.run, m.Stage, v.ops) != operation.GateOpen {
+		run, err := r.Asker.AskRun(ctx, v.run, m.Reason)
+		v.run = run
+		return err
+	}
+	op := v.ops[v.run.Stages[m.Stage].Operation]
+	asked, err := r.Asker.AskOperations(ctx, v.run, v.plan.PinnedPlan, []operation.Operation{*op})
+	for i := range asked {
+		v.ops[asked[i].ID] = &asked[i]
+	}
+	return err
+}
+
+// askTimeout is how long Ask waits: to the last expiry of the open questions, and a little longer.
+func (r *Runner) askTimeout(v *view) int {
+	until := r.now().Add(v.plan.Expires.Std())
+	for _, op := range v.ops {
+		if op.Question != nil && op.Question.Expires > until {
+			until = op.Question.Expires
+		}
+	}
+	return int((until.Sub(r.now()) + askGrace).Seconds())
+}
+
+// hold writes that the run waits for a person.
+func (r *Runner) hold(ctx context.Context, v *view, why operation.Reason) (execution.Travel, error) {
+	return r.updateRun(ctx, v, execution.NextHold, func(run *operation.Run, now operation.Time) bool {
+		return run.Hold(why, now)
+	})
+}
+
+// rest writes that the run waits without an execution.
+func (r *Runner) rest(ctx context.Context, v *view, s operation.Step) (execution.Travel, error) {
+	return r.updateRun(ctx, v, execution.NextHold, func(run *operation.Run, _ operation.Time) bool {
+		run.Step = s
+		return true
+	})
+}
+
+// finish writes the run's end.
+func (r *Runner) finish(ctx context.Context, v *view, m operation.RunMove) (execution.Travel, error) {
+	return r.updateRun(ctx, v, execution.NextDone, func(run *operation.Run, now operation.Time) bool {
+		return run.Finish(m.End, m.Reason, now)
+	})
+}
+
+// updateRun changes the run and answers next; when another writer was first, the state machine looks again.
+func (r *Runner) updateRun(ctx context.Context, v *view, next string, change func(*operation.Run, operation.Time) bool) (execution.Travel, error) {
+	run := v.run
+	if !change(&run, r.now()) {
+		return travel(v.run.ID, next), nil
+	}
+	res, err := r.Store.UpdateRun(ctx, v.run, run)
+	if err != nil {
+		return execution.Travel{}, err
+	}
+	v.run = res.Current
+	if !won(res.Verdict) {
+		return travel(v.run.ID, execution.NextAgain), nil
+	}
+	return travel(v.run.ID, next), nil
+}

@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"context"
+
+	"holdfast/internal/execution"
+	"holdfast/internal/operation"
+	"holdfast/internal/target"
+)
+
+// Reconcile finds out from targets what happened, with lookup rights only, and closes what time has ended. It is also
+// where an execution goes after any state failed: its next step is then due later, with a growing wait.
+func (r *Runner) Reconcile(ctx context.Context, in execution.Travel) (execution.Travel, error) {
+	v, err := r.load(ctx, in.Run)
+	if err != nil {
+		return execution.Travel{}, err
+	}
+	if err := r.passTime(ctx, v); err != nil {
+		return execution.Travel{}, err
+	}
+	for range stepsMax {
+		m := operation.NextRun(&v.run, v.ops, r.policy, r.now())
+		if m.Action != operation.ActionLookUp {
+			return r.afterLooking(ctx, v, m, in)
+		}
+		if !r.timeLeft(ctx, r.policy(r.op(v, m)).Timeout+recordReserve) {
+			break
+		}
+		if err := r.lookUp(ctx, v, r.op(v, m)); err != nil {
+			return execution.Travel{}, err
+		}
+	}
+	return travel(in.Run, execution.NextLook), nil
+}
+
+func (r *Runner) op(v *view, m operation.RunMove) *operation.Operation {
+	return v.ops[v.run.Stages[m.Stage].Operation]
+}
+
+// passTime writes down what only time has changed: leases that are over, questions that nobody answered.
+func (r *Runner) passTime(ctx context.Context, v *view) error {
+	for _, s := range v.run.Stages {
+		for _, f := range TimeFacts(v.ops[s.Operation], r.policy(v.ops[s.Operation]), r.now()) {
+			if _, err := r.apply(ctx, v, v.ops[s.Operation], f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// TimeFacts are the facts about an operation that time alone has made true.
+func TimeFacts(op *operation.Operation, p operation.Policy, now operation.Time) []operation.Fact {
+	var facts []operation.Fact
+	for i := range op.Attempts {
+		a := &op.Attempts[i]
+		if a.Open() && a.Recorded == 0 && a.Ended == 0 && a.Over(p.Skew, now) {
+			facts = append(facts, operation.LeaseOver{At: now})
+			break
+		}
+	}
+	if q := op.Question; q != nil && q.Expires != 0 && now >= q.Expires {
+		facts = append(facts, operation.Lapsed{At: now, Question: q.ID})
+	}
+	return facts
+}
+
+func (r *Runner) lookUp(ctx context.Context, v *view, op *operation.Operation) error {
+	profile, ok := r.Profiles(op.Target)
+	if !ok {
+		return r.unfit(ctx, v, op, operation.ReasonProfileMissing)
+	}
+	pinnedRequest, why, err := r.contentOf(ctx, op)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		return r.unfit(ctx, v, op, why)
+	}
+	at := r.now() // before the lookup leaves: "nothing found" speaks about this instant
+	found := r.Engine.LookUp(ctx, profile, pinnedRequest)
+	fact := operation.Looked{At: at, Result: lookResult(found), Reference: found.Reference, Detail: found.Detail}
+	r.Log.Info("looked up", "operation", op.ID, "result", found.Result.String(), "status", found.Status)
+	_, err = r.apply(ctx, v, op, fact)
+	return err
+}
+
+// lookResult: a lookup that found nothing says so only when it saw everything.
+func lookResult(l target.Looked) operation.LookResult {
+	switch l.Result {
+	case target.LookFound:
+		return operation.LookFound
+	case target.LookConflict:
+		return operation.LookConflict
+	case target.LookAbsent:
+		if l.Complete {
+			return operation.LookAbsent
+		}
+	}
+	return operation.LookFailed
+}
+
+// afterLooking routes on. When a state before this one failed, whatever is due now is due later.
+func (r *Runner) afterLooking(ctx context.Context, v *view, m operation.RunMove, in execution.Travel) (execution.Travel, error) {
+	out, err := r.route(ctx, v, m)
+	if err != nil || !caught(in) || (out.Next != execution.NextAgain && out.Next != execution.NextAsk) {
+		return out, err
+	}
+	run := v.run
+	until := run.Caught(r.now(), caughtFirst, caughtMost)
+	res, err := r.Store.UpdateRun(ctx, v.run, run)
+	if err != nil {
+		return execution.Travel{}, err
+	}
+	v.run = res.Current
+	out.Next, out.Until = execution.NextWaitToLook, until.String()
+	return out, nil
+}
+
+// caught says that the execution came here because a state failed: only Route sends it here on purpose.
+func caught(in execution.Travel) bool {
+	return in.Next != execution.NextLook && in.Next != execution.NextWaitToLook
+}
