@@ -164,6 +164,7 @@ func textOf(n *yaml.Node) Text {
 
 var (
 	nameForm   = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+	stageForm  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	topicForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]*$`)
 	personForm = regexp.MustCompile(`^[^@\s<>,;"]+@[^@\s<>,;"]+\.[^@\s<>,;"]+$`)
 )
@@ -172,6 +173,22 @@ func (r *reader) name(n *yaml.Node, what string) string {
 	t, ok := r.text(n, what, NameBytesMax)
 	if ok && !nameForm.MatchString(t.Value) {
 		r.fail(at(n), "%s %q is not a name; a name has small letters, digits, - and _, and begins with a letter", what, t.Value)
+		return ""
+	}
+	return t.Value
+}
+
+// stageName has no `-`: it stands in expressions, which would take that for a minus.
+func (r *reader) stageName(n *yaml.Node, what string) string {
+	t, ok := r.text(n, what, NameBytesMax)
+	switch {
+	case !ok:
+		return ""
+	case !stageForm.MatchString(t.Value):
+		r.fail(at(n), "%s %q is not a stage's name; it has small letters, digits and _, and begins with a letter", what, t.Value)
+		return ""
+	case t.Value == "body" || t.Value == "event":
+		r.fail(at(n), "%s cannot be %q: expressions use that word for the event's data", what, t.Value)
 		return ""
 	}
 	return t.Value

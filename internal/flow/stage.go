@@ -19,10 +19,7 @@ var stageShape = shape{
 
 func (r *reader) stage(n *yaml.Node) Stage {
 	f := r.fields(n, stageShape)
-	s := Stage{Name: r.name(f["name"], "`name`"), Target: r.name(f["target"], "`target`"), At: at(n), OnFailed: operation.OnFailedStop}
-	if s.Name == "body" || s.Name == "event" {
-		r.fail(at(f["name"]), "`name` cannot be %q: expressions use that word for the event's data", s.Name)
-	}
+	s := Stage{Name: r.stageName(f["name"], "`name`"), Target: r.name(f["target"], "`target`"), At: at(n), OnFailed: operation.OnFailedStop}
 	for _, k := range r.list(f["key"], "`key`", KeyPartsMax) {
 		if t, ok := r.text(k, "a part of `key`", ExpressionBytesMax); ok {
 			s.Key = append(s.Key, t)
@@ -50,11 +47,11 @@ func (r *reader) after(n *yaml.Node, s *Stage) {
 	}
 	s.AfterAt = at(n)
 	if n.Kind != yaml.MappingNode {
-		s.After = r.name(n, "`after`")
+		s.After = r.stageName(n, "`after`")
 		return
 	}
 	f := r.fields(n, afterShape)
-	s.After = r.name(f["stage"], "`stage` of `after`")
+	s.After = r.stageName(f["stage"], "`stage` of `after`")
 	s.AfterSettled = r.choice(f["when"], "`when` of `after`", "confirmed", "settled") == "settled"
 }
 

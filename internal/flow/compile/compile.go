@@ -15,27 +15,21 @@ import (
 type FieldRule struct {
 	Type     FieldType
 	Required bool
-	Max      int // characters of a string; 0 for no bound of its own
+	Max      int // bytes of a string, items of a list; 0 for no bound of its own
 }
 
-// FieldType is the kind of JSON value of a field.
+// FieldType is the kind of JSON value of a field, in the words of the profiles.
 type FieldType string
 
 // The types of fields.
 const (
-	FieldString FieldType = "string"
-	FieldNumber FieldType = "number"
-	FieldBool   FieldType = "bool"
-	FieldObject FieldType = "object"
-	FieldList   FieldType = "list"
+	FieldString  FieldType = "string"
+	FieldInteger FieldType = "integer" // a number without a decimal point
+	FieldNumber  FieldType = "number"
+	FieldBoolean FieldType = "boolean"
+	FieldStrings FieldType = "strings" // a list of strings
+	FieldObject  FieldType = "object"
 )
-
-func (t FieldType) phrase() string {
-	if t == FieldObject {
-		return "an " + string(t)
-	}
-	return "a " + string(t)
-}
 
 // Targets is what compiling needs to know of the targets' profiles.
 type Targets interface {
@@ -167,8 +161,7 @@ func (c *compiler) expression(text flow.Text, offset int, source, what string) *
 
 func (c *compiler) stageNamed(problem string) string {
 	for _, name := range c.file.StageNames() {
-		first, _, _ := strings.Cut(name, "-")
-		if strings.Contains(problem, "undeclared reference to '"+first+"'") {
+		if strings.Contains(problem, "undeclared reference to '"+name+"'") {
 			return name
 		}
 	}

@@ -1,10 +1,11 @@
 package compile
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
-	"unicode/utf8"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 
@@ -139,50 +140,90 @@ func (c *compiler) fields(s flow.Stage, compiled stage) {
 
 func (c *compiler) field(m flow.Member, rule FieldRule, v value) {
 	at := m.Value.Text.At
-	if got := typeOf(v); got != rule.Type && got != "" && !v.broken {
-		c.fail(at, []string{string(rule.Type)}, "the field `%s` is %s", m.Name, got.phrase())
+	if v.broken {
+		return
+	}
+	if possible := v.possible(); !slices.Contains(possible, rule.Type) {
+		c.fail(at, []string{string(rule.Type)}, "the field `%s` cannot be %s", m.Name, possible[0])
 		return
 	}
 	text, ok := v.fixed()
 	switch {
-	case !ok || v.broken:
-	case rule.Required && blank(text):
+	case ok && rule.Required && blank(text):
 		c.fail(at, nil, "the field `%s` is blank", m.Name)
-	case rule.Max > 0 && utf8.RuneCountInString(text) > rule.Max:
-		c.fail(at, nil, "the field `%s` has %d characters; at most %d are possible", m.Name, utf8.RuneCountInString(text), rule.Max)
+	case ok && rule.Max > 0 && len(text) > rule.Max:
+		c.fail(at, nil, "the field `%s` has %d bytes; at most %d are possible", m.Name, len(text), rule.Max)
+	case rule.Max > 0 && len(v.items) > rule.Max:
+		c.fail(at, nil, "the field `%s` has %d items; at most %d are possible", m.Name, len(v.items), rule.Max)
 	}
 }
 
-// typeOf is "" when the type shows only on the event.
-func typeOf(v value) FieldType {
-	if v.whole() {
-		return expressionType(v.pieces[0].expression)
+var anyType = []FieldType{FieldString, FieldInteger, FieldNumber, FieldBoolean, FieldStrings, FieldObject}
+
+// typeList is how a list is called that holds more than strings; no profile allows one by itself.
+const typeList FieldType = "list"
+
+// possible are the types that the value may turn out to have, as far as it can be told without an event.
+func (v value) possible() []FieldType {
+	switch {
+	case v.whole():
+		return v.pieces[0].expression.possible()
+	case v.kind == flow.ValueText:
+		return []FieldType{FieldString}
+	case v.kind == flow.ValueObject:
+		return []FieldType{FieldObject}
+	case v.kind == flow.ValueList && v.ofStrings():
+		return []FieldType{FieldStrings}
+	case v.kind == flow.ValueList:
+		return []FieldType{typeList}
 	}
-	switch v.kind {
-	case flow.ValueNumber:
-		return FieldNumber
-	case flow.ValueBool:
-		return FieldBool
-	case flow.ValueList:
-		return FieldList
-	case flow.ValueObject:
-		return FieldObject
-	}
-	return FieldString
+	return typesOf(v.literal)
 }
 
-func expressionType(e *expression) FieldType {
+func (v value) ofStrings() bool {
+	for _, item := range v.items {
+		if !slices.Contains(item.possible(), FieldString) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *expression) possible() []FieldType {
 	switch e.out.Kind() {
 	case cel.StringKind, cel.TimestampKind:
-		return FieldString
+		return []FieldType{FieldString}
 	case cel.IntKind, cel.UintKind:
-		return FieldNumber
+		return []FieldType{FieldInteger, FieldNumber}
 	case cel.BoolKind:
-		return FieldBool
+		return []FieldType{FieldBoolean}
 	case cel.ListKind:
-		return FieldList
+		return []FieldType{FieldStrings}
 	case cel.MapKind:
-		return FieldObject
+		return []FieldType{FieldObject}
 	}
-	return ""
+	return anyType
+}
+
+// typesOf are the types that a rendered value has; an integer is a number too.
+func typesOf(v any) []FieldType {
+	switch x := v.(type) {
+	case string:
+		return []FieldType{FieldString}
+	case json.Number:
+		if strings.Contains(string(x), ".") {
+			return []FieldType{FieldNumber}
+		}
+		return []FieldType{FieldInteger, FieldNumber}
+	case bool:
+		return []FieldType{FieldBoolean}
+	case []any:
+		for _, item := range x {
+			if _, ok := item.(string); !ok {
+				return []FieldType{typeList}
+			}
+		}
+		return []FieldType{FieldStrings}
+	}
+	return []FieldType{FieldObject}
 }

@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -140,9 +141,11 @@ type planning struct {
 	in      Input
 	body    any
 	vars    map[string]any
-	holes   map[string]string // the mark of each stage's reference
 	planned Planned
 	bytes   int // of content made so far
+
+	holes     map[string]string // the mark of each stage's reference
+	forbidden []string          // what an event must not bring: what all marks begin with, or else each mark
 }
 
 // marks asks for the mark of every stage. They are known before anything is rendered, so that an event that
@@ -159,8 +162,29 @@ func (p *planning) marks() error {
 		}
 		p.holes[s.Name] = mark
 	}
+	p.forbidden = forbidden(p.in.HoleReference)
+	if len(p.forbidden) == 0 {
+		p.forbidden = slices.Sorted(maps.Values(p.holes))
+	}
 	return nil
 }
+
+// forbidden is what the marks of any two stages begin with. It is stricter than the marks of this flow's stages:
+// whoever fills the holes may not know which flow a mark came from.
+func forbidden(mark func(string) string) []string {
+	a, b := mark("a"), mark("b")
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if n < markBytesMin {
+		return nil
+	}
+	return []string{a[:n]}
+}
+
+// markBytesMin is the shortest beginning that nobody writes by chance, in bytes.
+const markBytesMin = 4
 
 func (p *planning) problem(reason operation.Reason, field string, at flow.Position, detail string) {
 	p.planned.Problems = append(p.planned.Problems, Problem{Reason: reason, Field: field, File: p.flow.file.Path, At: at, Detail: detail})

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -71,17 +71,22 @@ func (p *planning) text(v value) any {
 		return p.piece(v.pieces[0].expression)
 	}
 	var b strings.Builder
+	holes := 0
 	for _, piece := range v.pieces {
 		switch {
 		case piece.expression != nil:
 			b.WriteString(p.inline(piece.expression))
 		case piece.hole != "":
+			holes++
 			b.WriteString(p.mark(v, piece.hole))
 		default:
 			b.WriteString(piece.literal)
 		}
 	}
 	p.spend(v.at, b.Len())
+	if p.marked(b.String()) > holes {
+		p.problem(flow.ReasonContent, "", v.at, "the text "+errMark.Error()) // put together from pieces
+	}
 	return b.String()
 }
 
@@ -171,14 +176,14 @@ func size(v any) int {
 	return len("false")
 }
 
+var errMark = errors.New("holds the mark of an open reference; the event must not bring one")
+
 // clean refuses an event's text that would pass for one of our open references.
 func (p *planning) clean(v any) error {
 	switch x := v.(type) {
 	case string:
-		for _, mark := range p.holes {
-			if strings.Contains(x, mark) {
-				return errors.New("holds the mark of an open reference; the event must not bring one")
-			}
+		if p.marked(x) > 0 {
+			return errMark
 		}
 	case []any:
 		for _, item := range x {
@@ -188,12 +193,21 @@ func (p *planning) clean(v any) error {
 		}
 	case map[string]any:
 		for name, item := range x {
-			if err := errors.Join(p.clean(name), p.clean(item)); err != nil {
-				return errors.New("holds the mark of an open reference; the event must not bring one")
+			if p.clean(name) != nil || p.clean(item) != nil {
+				return errMark
 			}
 		}
 	}
 	return nil
+}
+
+// marked counts the open references in a text.
+func (p *planning) marked(text string) int {
+	n := 0
+	for _, mark := range p.forbidden {
+		n += strings.Count(text, mark)
+	}
+	return n
 }
 
 // plain is a value of an expression as decoded JSON has it. Floating-point numbers are refused: their digits are
@@ -261,20 +275,28 @@ func plainObject(m traits.Mapper, depth int) (any, error) {
 
 // fits holds a rendered field against the profile's rule.
 func (p *planning) fits(m member, rule FieldRule, v any) {
-	got := fieldType(v)
 	text, _ := v.(string)
-	field := ""
-	if m.value.whole() && len(m.value.pieces[0].expression.paths) == 1 {
-		field = "body." + strings.Join(m.value.pieces[0].expression.paths[0], ".")
-	}
+	list, _ := v.([]any)
+	types := typesOf(v)
+	field, at := m.value.field(), m.value.at
 	switch {
-	case got != rule.Type:
-		p.problem(flow.ReasonContent, field, m.value.at, fmt.Sprintf("the field `%s` must be %s, and on this event it is %s", m.name, rule.Type.phrase(), got.phrase()))
-	case got == FieldString && rule.Required && blank(text):
-		p.problem(flow.ReasonMissing, field, m.value.at, fmt.Sprintf("the field `%s` would be blank", m.name))
-	case got == FieldString && rule.Max > 0 && utf8.RuneCountInString(text) > rule.Max && !m.value.open():
-		p.problem(flow.ReasonContent, field, m.value.at, fmt.Sprintf("the field `%s` would have more than %d characters", m.name, rule.Max))
+	case !slices.Contains(types, rule.Type):
+		p.problem(flow.ReasonContent, field, at, fmt.Sprintf("the type of field `%s` must be %s, and on this event it is %s", m.name, rule.Type, types[0]))
+	case rule.Type == FieldString && rule.Required && blank(text):
+		p.problem(flow.ReasonMissing, field, at, fmt.Sprintf("the field `%s` would be blank", m.name))
+	case rule.Max > 0 && len(text) > rule.Max && !m.value.open():
+		p.problem(flow.ReasonContent, field, at, fmt.Sprintf("the field `%s` would have more than %d bytes", m.name, rule.Max))
+	case rule.Max > 0 && len(list) > rule.Max:
+		p.problem(flow.ReasonContent, field, at, fmt.Sprintf("the field `%s` would have more than %d items", m.name, rule.Max))
 	}
+}
+
+// field is the one field of the body that the value is; "" when it is not so simple.
+func (v value) field() string {
+	if !v.whole() || len(v.pieces[0].expression.paths) != 1 {
+		return ""
+	}
+	return "body." + strings.Join(v.pieces[0].expression.paths[0], ".")
 }
 
 // open says that the text has a hole, so that its length is not known yet.
@@ -285,18 +307,4 @@ func (v value) open() bool {
 		}
 	}
 	return false
-}
-
-func fieldType(v any) FieldType {
-	switch v.(type) {
-	case string:
-		return FieldString
-	case json.Number:
-		return FieldNumber
-	case bool:
-		return FieldBool
-	case []any:
-		return FieldList
-	}
-	return FieldObject
 }

@@ -36,14 +36,14 @@ func testTargets() profiles {
 	text := compile.FieldRule{Type: compile.FieldString}
 	needed := compile.FieldRule{Type: compile.FieldString, Required: true}
 	return profiles{
-		"hubspot-task":          {"subject": {Type: compile.FieldString, Required: true, Max: 60}, "body": text, "due": text, "contact": text},
-		"hubspot-task-contact":  {"task": needed, "contact": needed},
+		"hubspot-task":          {"subject": {Type: compile.FieldString, Required: true, Max: 60}, "body": text, "due": text},
+		"hubspot-task-contact":  {"task": needed, "contact_id": needed},
 		"resend-email":          {"from": needed, "to": needed, "subject": needed, "html": text, "text": text},
-		"shopify-discount-code": {"title": needed, "percentage": needed},
-		"generic-key":           {"subject": needed, "body": text},
-		"generic-lookup":        {"subject": needed, "body": text},
-		"anything": {"s": text, "n": {Type: compile.FieldNumber}, "b": {Type: compile.FieldBool},
-			"o": {Type: compile.FieldObject}, "l": {Type: compile.FieldList}},
+		"shopify-discount-code": {"code": needed, "title": needed, "percentage": {Type: compile.FieldNumber, Required: true}, "starts_at": needed},
+		"generic-key":           {"effect": {Type: compile.FieldObject, Required: true}},
+		"generic-lookup":        {"effect": {Type: compile.FieldObject, Required: true}},
+		"anything": {"s": text, "n": {Type: compile.FieldNumber}, "i": {Type: compile.FieldInteger}, "b": {Type: compile.FieldBoolean},
+			"o": {Type: compile.FieldObject}, "l": {Type: compile.FieldStrings, Max: 10}},
 	}
 }
 

@@ -27,9 +27,8 @@ type templateError struct {
 
 func (e *templateError) Error() string { return e.problem }
 
-// holeForm is the one way to use a reference. It is told by its text: a stage's name may hold a `-`, which an
-// expression would take for a minus.
-var holeForm = regexp.MustCompile(`^\s*([a-z][a-z0-9_-]*)\.reference\s*$`)
+// holeForm is the one way to use a reference. It is told by its text and never evaluated.
+var holeForm = regexp.MustCompile(`^\s*([a-z][a-z0-9_]*)\.reference\s*$`)
 
 // split cuts a text into its pieces. `${` begins an expression and its `}` ends it; `$${` is a literal `${`.
 func split(text string) ([]piece, error) {
