@@ -28,7 +28,6 @@ const (
 
 var (
 	markShape     = regexp.MustCompile(`~~holdfast\.(?:key|reference\.([a-z][a-z0-9_]{0,63}))~~`)
-	stageShape    = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 	keyShape      = regexp.MustCompile(`^[A-Za-z0-9_-]{8,100}$`)
 	errMarkInName = errors.New("the name of an object's member has the text of a hole in it")
 )

@@ -73,8 +73,8 @@ func (r Request) Digest() operation.Digest {
 	return operation.Digest(hex.EncodeToString(sum[:]))
 }
 
-// DecodeRequest reads what Encode wrote and nothing else.
-func DecodeRequest(encoded []byte) (Request, error) {
+// Decode reads what Encode wrote and nothing else.
+func Decode(encoded []byte) (Request, error) {
 	if len(encoded) > requestBytesMax {
 		return Request{}, fmt.Errorf("stored request has %d bytes, allowed are %d", len(encoded), requestBytesMax)
 	}
