@@ -35,7 +35,7 @@ const (
 	//	B  read ready, rev 7 ────── claim rev 8 ── refused: sends nothing, sees A's attempt and its lease
 	//
 	//	A  claim rev 8 ── committed, answer lost ── repeat ── refused with its own write id ── A holds the claim
-	claim = revision + " AND NOT (#status IN (:confirmed, :failed, :declined, :abandoned))"
+	claim = revision + " AND #status <> :confirmed AND #status <> :failed AND #status <> :declined AND #status <> :abandoned"
 
 	// inboxFree lets an outcome be recorded whatever else is written to the operation, once for each attempt.
 	// It names no revision on purpose; the write moves the revision, so that nobody overwrites the entry.

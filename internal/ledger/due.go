@@ -119,7 +119,7 @@ const auditPageItems = 500
 func (l *Ledger) AuditPage(ctx context.Context, c Cursor) ([]Found, *Cursor, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	filter, limit, consistent := "sk IN (:op, :run, :ev)", int32(auditPageItems), true
+	filter, limit, consistent := "sk = :op OR sk = :run OR sk = :ev", int32(auditPageItems), true
 	in := &dynamodb.ScanInput{TableName: &l.Table, Segment: &c.Segment, TotalSegments: &c.Segments, Limit: &limit,
 		FilterExpression: &filter, ConsistentRead: &consistent, ReturnConsumedCapacity: l.capacity(),
 		ExpressionAttributeValues: item{":op": str("op"), ":run": str("run"), ":ev": str("ev")}}

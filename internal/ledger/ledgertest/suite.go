@@ -8,6 +8,9 @@ package ledgertest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,29 +26,39 @@ import (
 // Run runs the whole suite; each test makes its own table.
 func Run(t *testing.T, client *dynamodb.Client) {
 	t.Helper()
-	s := &suite{client: client}
-	for _, c := range s.cases() {
-		t.Run(c.name, func(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(cases())) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, s.bench(t))
+			One(t, client, name)
 		})
 	}
 }
 
-type suite struct {
-	client *dynamodb.Client
-	tables atomic.Int64
+// One runs one test of the suite by its name.
+func One(t *testing.T, client *dynamodb.Client, name string) {
+	t.Helper()
+	run := cases()[name]
+	if run == nil {
+		t.Fatalf("the suite has no test %q", name)
+	}
+	run(t, newBench(t, client))
 }
 
-type testCase struct {
-	name string
-	run  func(*testing.T, *bench)
+// Names lists the suite's tests.
+func Names() []string { return slices.Sorted(maps.Keys(cases())) }
+
+func cases() map[string]func(*testing.T, *bench) {
+	all := map[string]func(*testing.T, *bench){}
+	for _, some := range []map[string]func(*testing.T, *bench){claimCases(), outcomeCases(), transactCases(), eventCases(), contentCases(), dueCases(), stackCases(), runCases(), refusalCases()} {
+		maps.Copy(all, some)
+	}
+	return all
 }
 
 // bench is one table with a ledger on it, on a clock of its own.
 type bench struct {
 	t      testing.TB
-	suite  *suite
+	client *dynamodb.Client
 	table  string
 	clock  *clock.Movable
 	writes atomic.Int64
@@ -54,35 +67,40 @@ type bench struct {
 
 var identity = ledger.Identity{Stack: "stack/one", Fingerprint: "fp-1"}
 
-func (s *suite) bench(t testing.TB) *bench {
+func newBench(t testing.TB, client *dynamodb.Client) *bench {
 	t.Helper()
-	b := &bench{t: t, suite: s, table: fmt.Sprintf("ledger-%d", s.tables.Add(1)), clock: clock.New()}
-	ctx := context.Background()
-	if _, err := s.client.CreateTable(ctx, ledger.TableInput(b.table)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, _ = s.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(b.table)})
-	})
-	waiter := dynamodb.NewTableExistsWaiter(s.client)
-	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(b.table)}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	b.Ledger = ledger.New(b.options(s.client))
-	if _, err := b.Check(ctx, identity); err != nil {
+	b := &bench{t: t, client: client, table: strings.ReplaceAll(t.Name(), "/", "-"), clock: clock.New()}
+	b.makeTable(b.table)
+	b.Ledger = ledger.New(b.options(client))
+	if _, err := b.Check(context.Background(), identity); err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
+func (b *bench) makeTable(name string) {
+	b.t.Helper()
+	ctx := context.Background()
+	if _, err := b.client.CreateTable(ctx, ledger.TableInput(name)); err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		_, _ = b.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(name)})
+	})
+	waiter := dynamodb.NewTableExistsWaiter(b.client)
+	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)}, time.Minute); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func (b *bench) options(client *dynamodb.Client) ledger.Options {
 	return ledger.Options{Client: client, Table: b.table, Clock: b.clock, Fold: Fold,
-		WriteID: func() string { return fmt.Sprintf("w-%s-%d", b.table, b.writes.Add(1)) }}
+		WriteID: func() string { return fmt.Sprintf("w-%d", b.writes.Add(1)) }}
 }
 
 // with is another process's ledger on the same table, behind a wire.
 func (b *bench) with(w *wire) *ledger.Ledger {
-	client := dynamodb.New(b.suite.client.Options(), ledger.Bounded, func(o *dynamodb.Options) {
+	client := dynamodb.New(b.client.Options(), ledger.Bounded, func(o *dynamodb.Options) {
 		w.next = o.HTTPClient
 		o.HTTPClient = w
 	})

@@ -26,6 +26,7 @@ type fault struct {
 	drop   bool   // the request does not arrive
 	code   string // the request does not arrive and this error is the answer
 	body   string // the rest of that answer's JSON, after the type
+	status int    // with body alone: the whole answer
 	before func() // runs before anything else: a rival
 	after  func() // runs after the request was carried out
 }
@@ -48,8 +49,10 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	switch {
 	case f.drop:
 		return nil, errCut
+	case f.status != 0:
+		return answer(r, f.status, f.body), nil
 	case f.code != "":
-		return answer(r, f), nil
+		return answer(r, http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#`+f.code+`","message":"scripted"`+f.body+`}`), nil
 	}
 	res, err := w.next.Do(r)
 	if f.after != nil {
@@ -80,8 +83,7 @@ func (w *wire) count(call string) int {
 	return w.counts[call]
 }
 
-func answer(r *http.Request, f fault) *http.Response {
-	doc := `{"__type":"com.amazonaws.dynamodb.v20120810#` + f.code + `","message":"scripted"` + f.body + `}`
-	return &http.Response{StatusCode: 400, Status: "400 Bad Request", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+func answer(r *http.Request, status int, doc string) *http.Response {
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Body: io.NopCloser(strings.NewReader(doc))}
 }
