@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,11 +97,11 @@ func newLab(t *testing.T, byName map[string]answers) *lab {
 		t.Fatal(err)
 	}
 	fns := &functions{byName: byName}
-	tokens := 0
+	var tokens atomic.Int64
 	c := clock.New()
 	server, err := states.New(states.Options{
 		Clock: c, Invoker: fns, Machines: map[string][]byte{"run": filled},
-		NewToken: func() string { tokens++; return fmt.Sprint("token-", tokens) },
+		NewToken: func() string { return fmt.Sprint("token-", tokens.Add(1)) },
 	})
 	if err != nil {
 		t.Fatal(err)

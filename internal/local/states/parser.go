@@ -135,7 +135,7 @@ func wholeNumber(v any) (int64, bool) {
 	return n, err == nil
 }
 
-// refPath reads a path field; absent is nil, and null is the empty slot that isNull reports.
+// refPath reads a path field; absent is nil.
 func (f *fields) refPath(name string) *path {
 	v, ok := f.take(name)
 	if !ok {

@@ -63,9 +63,9 @@ func (e *InvokeError) Error() string { return e.Name + ": " + e.Message }
 type Options struct {
 	Clock   clock.Clock
 	Invoker Invoker
-	// NewToken makes a task token; it must never repeat itself.
+	// NewToken makes a task token. It must never repeat itself and is called by several goroutines at once.
 	NewToken func() string
-	// Random gives numbers in [0, 1) for JitterStrategy FULL. Without it such a wait takes its full delay.
+	// Random gives numbers in [0, 1) for JitterStrategy FULL, to several goroutines at once. Without it such a wait takes its full delay.
 	Random func() float64
 	// Machines are the definitions to start with, by state machine name.
 	Machines map[string][]byte
