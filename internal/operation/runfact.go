@@ -110,6 +110,33 @@ func (e *Event) Close(s EventStatus, now Time) {
 	e.Step = Step{Action: ActionDone, Reason: ReasonClosed, Owner: e.Owner}
 }
 
+// Await makes the event due: its runs are to be made and planned.
+func (e *Event) Await(now Time) {
+	e.Status, e.Reason = EventReceived, ""
+	e.Step = Step{Action: ActionWait, Reason: ReasonLaunch, Due: now.Add(stepGrace), Owner: e.Owner}
+}
+
+// Hold stops the event for its owner.
+func (e *Event) Hold(why Reason, now Time) {
+	if e.HeldSince == 0 {
+		e.HeldSince = now
+	}
+	e.Status, e.Reason = EventHeld, why
+	e.Step = Step{Action: ActionAsk, Reason: why, Due: now.Add(RemindEvery), Owner: e.Owner}
+	e.Evidence = append(e.Evidence, Evidence{Kind: EvidenceAsked, At: now, Detail: string(why)})
+}
+
+// Supplied closes the question about missing data because another notification of the event has it: the run is
+// planned again by its next generation.
+func (r *Run) Supplied(now Time) bool {
+	if r.Question != nil {
+		q := *r.Question
+		q.Decision = &Decision{Answer: AnswerSuperseded, At: now}
+		r.Answered, r.Question = append(r.Answered, q), nil
+	}
+	return r.Relaunch(ReasonAnswered, now)
+}
+
 // Again reopens a run for a person who pressed "run again"; finished operations are reused by it.
 func (r *Run) Again(by Person, now Time) bool {
 	if r.Status == RunNotApplicable {

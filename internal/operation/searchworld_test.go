@@ -1,0 +1,220 @@
+package operation_test
+
+import (
+	"time"
+
+	"holdfast/internal/operation"
+)
+
+// The world of the exhaustive search: the core's record, what truly happened at the target, what each worker has in
+// memory, and what the person saw. One tick is one millisecond; every bound below is in ticks.
+const (
+	triesMax   = 3 // attempts
+	tick       = time.Millisecond
+	timeoutT   = 1
+	leaseT     = 2
+	skewT      = 1
+	lateT      = 2 // the target carries a request out at the latest this long after it was sent
+	visibleT   = 3 // and shows it in a complete lookup at the latest this long after
+	windowT    = 9
+	marginT    = 2
+	lookupsMax = 2
+	beginning  = operation.Time(1000)
+)
+
+// core is the part under test. A wrong core replaces one of its functions; production code has no hooks.
+type core struct {
+	next     func(*operation.Operation, operation.Policy, operation.Time) operation.Move
+	apply    func(*operation.Operation, operation.Fact, operation.Policy) (*operation.Operation, *operation.Refusal)
+	fence    func(*operation.Operation, operation.AttemptID, operation.Policy, operation.Time) operation.Reason
+	classify func(answer) operation.Outcome
+	// own answers which running attempt a restarted worker takes for its own. Ids are random and live in memory, so
+	// that it is none.
+	own func(*operation.Operation, operation.Time) operation.AttemptID
+}
+
+func rightCore() core {
+	return core{next: operation.Next, apply: operation.Apply, fence: operation.Fence, classify: classify, own: nobody}
+}
+
+func nobody(*operation.Operation, operation.Time) operation.AttemptID { return "" }
+
+// answer is what came back for a request.
+type answer uint8
+
+const (
+	answerNone     answer = iota // nothing within the timeout
+	answerExecuted               // the documented yes, with a reference
+	answerRejected               // the target's own documented refusal before any effect
+	answerUnlisted               // a page that nothing documents, such as a proxy's 403
+	answerStored                 // an error that the target keeps under the key
+	answerNoByte                 // not sent: the fence refused
+)
+
+func classify(a answer) operation.Outcome {
+	switch a {
+	case answerExecuted:
+		return operation.OutcomeExecuted
+	case answerRejected, answerNoByte:
+		return operation.OutcomeNotExecuted
+	}
+	return operation.OutcomeUnknown
+}
+
+// truth is what really became of one attempt's request.
+type truth uint8
+
+const (
+	truthUnsent truth = iota
+	truthPending
+	truthEffect
+	truthNothing
+)
+
+// try is the true history of one attempt, kept apart from what the core believes.
+type try struct {
+	truth     truth
+	claimed   operation.Time
+	sentAt    operation.Time
+	gen       int
+	version   int
+	proven    bool // a documented refusal, or no byte sent, was recorded
+	stored    bool // a stored error was recorded
+	attested  bool
+	lookedFor bool // a lookup after the word found nothing
+	absent    bool // a lookup that left when it could no longer appear found nothing
+}
+
+// phase is where a worker stands in one attempt or lookup. A frozen worker just stays in its phase.
+type phase uint8
+
+const (
+	phaseIdle   phase = iota
+	phaseHeld         // has the claim, nothing sent
+	phaseResult       // has an answer that is not recorded
+	phaseLook         // has a lookup's answer that is not recorded
+)
+
+type worker struct {
+	phase  phase
+	try    int
+	at     operation.Time // of the lookup, by its own clock
+	snap   *operation.Operation
+	answer answer
+	ref    operation.Reference
+	look   operation.LookResult
+	quiet  [triesMax]bool // when the lookup left, this attempt could no longer appear
+	true0  operation.Time // when the lookup left, by the true clock
+}
+
+// seen is the page that the person has open: a word given on it may be posted late, and twice.
+type seen struct {
+	open  bool
+	id    operation.QuestionID
+	round int
+	rev   int64
+	clean bool // when the person looked, nothing had happened and nothing was pending
+}
+
+// keyMemory is what the target remembers of one generation's key.
+type keyMemory struct {
+	at  operation.Time
+	by  int
+	err bool
+}
+
+type world struct {
+	op      *operation.Operation
+	now     operation.Time
+	n       int
+	tries   [triesMax]try
+	keys    [triesMax]keyMemory
+	workers [2]worker
+	page    seen
+	lies    int
+	edits   int
+	asked   int
+	problem string // set by a transition that broke a rule
+}
+
+// clocks of the two workers: the second is fast by the bound on skew. The target, the person and the sweep have the true one.
+var clocks = [2]operation.Time{0, skewT}
+
+// config is one corner of what targets document, and what the adversary may do in it.
+type config struct {
+	name   string
+	policy operation.Policy
+	// approvals says that approvals are asked, expire, and that content is edited; else one stands for ever.
+	approvals bool
+	tries     int
+	lies      bool
+	feeds     bool
+}
+
+func policyOf(prot operation.Protection, lookup, counts bool, order operation.Order) operation.Policy {
+	return operation.Policy{
+		Protection: prot, KeyWindow: windowT * tick, KeyMargin: marginT * tick, Order: order, ReplaysMax: 2,
+		Lookup: lookup, AbsentCounts: counts, Visible: visibleT * tick, LookupEvery: tick, LookupsMax: lookupsMax,
+		Quiet: lateT * tick, AttemptsMax: 2, BackoffMin: tick, BackoffMax: tick, Factor: 1,
+		Timeout: timeoutT * tick, Lease: leaseT * tick, Skew: skewT * tick,
+	}
+}
+
+const reviewer = operation.Person("reviewer@example.com")
+
+func digestOf(version int) operation.Digest {
+	return operation.Digest("content-" + string(rune('0'+version)))
+}
+
+func start(c config) world {
+	content := operation.Content{Version: 1, Digest: digestOf(1)}
+	op := operation.Operation{ID: "op_1", Flow: "flow", Stage: "stage", Owner: "owner@example.com", Content: content}
+	var standing *operation.Approval
+	if c.approvals {
+		op.SendBy = beginning + 6
+	} else {
+		standing = &operation.Approval{By: "owner@example.com", At: beginning, Version: 1, Digest: digestOf(1), Standing: true}
+	}
+	made, err := operation.Propose(op, standing, c.policy, beginning)
+	if err != nil {
+		panic(err)
+	}
+	return world{op: light(made), now: beginning}
+}
+
+// light drops what decides nothing in these bounds, so that a step stays cheap: the story told so far.
+func light(op *operation.Operation) *operation.Operation {
+	op.Evidence, op.Answered = nil, nil
+	return op
+}
+
+func attemptID(i int) operation.AttemptID { return operation.AttemptID("a" + string(rune('1'+i))) }
+
+func refOf(i int) operation.Reference { return operation.Reference("r" + string(rune('1'+i))) }
+
+func tryOf(id operation.AttemptID) int { return int(id[1] - '1') }
+
+func (w *world) effects() int {
+	n := 0
+	for i := range w.n {
+		if w.tries[i].truth == truthEffect {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) pending() bool {
+	for i := range w.n {
+		if w.tries[i].truth == truthPending {
+			return true
+		}
+	}
+	return false
+}
+
+// keyLive says whether the target remembers the key of a generation now.
+func (w *world) keyLive(gen int) bool {
+	k := w.keys[gen]
+	return k.at != 0 && w.now < k.at+windowT
+}
