@@ -28,6 +28,7 @@ type functions struct {
 	mu     sync.Mutex
 	byName map[string]answers
 	asked  []map[string]string // payloads given to ask
+	got    map[string][]string // all payloads, by function
 	server *states.Server
 }
 
@@ -37,6 +38,7 @@ func (f *functions) Invoke(_ context.Context, arn string, payload []byte) ([]byt
 	_ = json.Unmarshal(payload, &in) // numbers in the payload are of no interest here
 	f.mu.Lock()
 	list := f.byName[name]
+	f.got[name] = append(f.got[name], string(payload))
 	if name == "ask" {
 		f.asked = append(f.asked, in)
 	}
@@ -96,7 +98,7 @@ func newLab(t *testing.T, byName map[string]answers) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fns := &functions{byName: byName}
+	fns := &functions{byName: byName, got: map[string][]string{}}
 	var tokens atomic.Int64
 	c := clock.New()
 	server, err := states.New(states.Options{

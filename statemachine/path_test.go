@@ -26,6 +26,10 @@ func TestApprovedRunTakesFiveTransitions(t *testing.T) {
 	if diff := cmp.Diff(`{"run":"run_1","next":"done"}`, string(d.Output)); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
+	// What the token's answer said is not in it: tokens only wake.
+	if diff := cmp.Diff([]string{`{"run":"run_1","next":"ask","ask_timeout":90000}`}, l.fns.got["execute"]); diff != "" {
+		t.Errorf("what execute was given (-want +got):\n%s", diff)
+	}
 }
 
 func TestPathsThatNeedNoHelp(t *testing.T) {
@@ -77,7 +81,10 @@ func TestPathsThatNeedNoHelp(t *testing.T) {
 			execute: answers{says(`{"run":"run_1","next":"ask","ask_timeout":"soon"}`)}, want: "Plan Ask Execute Route Held",
 		},
 		"a wait without its time": {execute: answers{next("wait_to_send")}, want: "Plan Ask Execute Route Held"},
-		"a wait with no time at all": {
+		"a wait to send with no time at all": {
+			execute: answers{says(`{"run":"run_1","next":"wait_to_send","until":"tomorrow"}`)}, want: "Plan Ask Execute Route Held",
+		},
+		"a wait to look with no time at all": {
 			execute: answers{says(`{"run":"run_1","next":"wait_to_look","until":"tomorrow"}`)}, want: "Plan Ask Execute Route Held",
 		},
 	} {

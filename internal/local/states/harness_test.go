@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
@@ -119,6 +120,21 @@ func (l *lab) types(arn string) string {
 		all = append(all, e.Type)
 	}
 	return strings.Join(all, " ")
+}
+
+// gaps measures the time between each event of one type and the next event, when that has the other type.
+func (l *lab) gaps(arn, from, to string) (all []time.Duration) {
+	l.Helper()
+	events, err := l.server.History(arn)
+	if err != nil {
+		l.Fatal(err)
+	}
+	for i := 1; i < len(events); i++ {
+		if events[i-1].Type == from && events[i].Type == to {
+			all = append(all, events[i].Time.Sub(events[i-1].Time))
+		}
+	}
+	return all
 }
 
 func (l *lab) same(what string, want, got any) {

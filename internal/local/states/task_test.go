@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/internal/clock"
@@ -89,37 +89,15 @@ func TestRetryWaitsGrowAndEnd(t *testing.T) {
 		`{"ErrorEquals":["E"],"MaxAttempts":0}`:                                                          nil,
 		`{"ErrorEquals":["F"]},{"ErrorEquals":["States.ALL"],"MaxAttempts":1}`:                           {1 * time.Second},
 	} {
-		var calls atomic.Int64
-		f := func(ctx context.Context, arn string, payload []byte) ([]byte, *states.FunctionError, error) {
-			calls.Add(1)
-			return fails("E")(ctx, arn, payload)
-		}
-		l := newLab(t, taskOf(`,"Retry":[`+retry+`]`), f, func(o *states.Options) { o.Random = func() float64 { return 0.25 } })
-		arn := l.start("e", `{}`)
-		for i, d := range want {
-			l.after(arn, "LambdaFunctionFailed", i+1)
-			l.clock.Move(d)
-		}
-		if d := l.wait(arn); d.Error != "E" || calls.Load() != int64(len(want)+1) {
-			t.Errorf("%s: %d calls, then %s; want %d calls", retry, calls.Load(), d.Error, len(want)+1)
-		}
-		l.same("transitions", int64(len(want)+1), l.server.Transitions())
-		l.same("waits of "+retry, want, waits(l, arn))
+		// Inside the bubble time passes only when everything waits, so waits are measured exactly.
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(t, taskOf(`,"Retry":[`+retry+`]`), fails("E"), func(o *states.Options) { o.Random = func() float64 { return 0.25 } })
+			arn := l.start("e", `{}`)
+			l.same("error", "E", l.wait(arn).Error)
+			l.same("transitions", int64(len(want)+1), l.server.Transitions())
+			l.same("waits of "+retry, want, l.gaps(arn, "LambdaFunctionFailed", "LambdaFunctionScheduled"))
+		})
 	}
-}
-
-// waits measures, from the history, how long each retry waited, in whole seconds.
-func waits(l *lab, arn string) (all []time.Duration) {
-	events, err := l.server.History(arn)
-	if err != nil {
-		l.Fatal(err)
-	}
-	for i, e := range events {
-		if e.Type == "LambdaFunctionScheduled" && i > 2 {
-			all = append(all, e.Time.Sub(events[i-1].Time).Truncate(time.Second))
-		}
-	}
-	return all
 }
 
 func TestCallsInProgressAreBounded(t *testing.T) {
@@ -180,18 +158,28 @@ func TestWaitStates(t *testing.T) {
 		`"TimestampPath":"$.t" {"t":"%s"}`,
 		`"Timestamp":"%s" {}`,
 	} {
-		end := clock.New().Now().Add(time.Hour).Format(time.RFC3339Nano)
-		fields, input, _ := strings.Cut(strings.Replace(format, "%s", end, 1), " ")
-		l := newLab(t, single(`"Type":"Wait",`+fields), echo)
-		arn := l.start("e", input)
-		l.after(arn, "WaitStateEntered", 1)
-		l.clock.Move(59 * time.Minute)
-		if d, err := l.server.Describe(arn); err != nil || d.Status != states.StatusRunning {
-			t.Errorf("%s ended after 59 minutes: %v %v", fields, d.Status, err)
-		}
-		l.clock.Move(time.Minute)
-		if d := l.wait(arn); d.Status != states.StatusSucceeded {
-			t.Errorf("%s: %s, want SUCCEEDED; %s", fields, d.Status, d.Cause)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			end := clock.New().Now().Add(time.Hour).Format(time.RFC3339Nano)
+			fields, input, _ := strings.Cut(strings.Replace(format, "%s", end, 1), " ")
+			l := newLab(t, single(`"Type":"Wait",`+fields), echo)
+			arn := l.start("e", input)
+			l.same("status", states.StatusSucceeded, l.wait(arn).Status)
+			l.same("wait of "+fields, []time.Duration{time.Hour}, l.gaps(arn, "WaitStateEntered", "WaitStateExited"))
+		})
 	}
+}
+
+// A short wait that is added while a long one is slept through must not oversleep.
+func TestShortWaitBesideALongOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, single(`"Type":"Wait","SecondsPath":"$.s"`), echo)
+		long := l.start("long", `{"s":7200}`)
+		synctest.Wait()
+		short := l.start("short", `{"s":5}`)
+		for arn, want := range map[string]time.Duration{long: 2 * time.Hour, short: 5 * time.Second} {
+			l.wait(arn)
+			l.same("wait", []time.Duration{want}, l.gaps(arn, "WaitStateEntered", "WaitStateExited"))
+		}
+	})
 }

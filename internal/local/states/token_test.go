@@ -26,6 +26,30 @@ func TestTokenIsAnsweredOnce(t *testing.T) {
 	l.same("events", "ExecutionStarted TaskStateEntered TaskScheduled TaskStarted TaskSubmitted TaskSucceeded TaskStateExited ExecutionSucceeded", l.types(arn))
 }
 
+// The execution goes on after the task: its token stays closed all the same.
+func TestTokenOfAnEarlierStateIsClosed(t *testing.T) {
+	t.Parallel()
+	f, tokens := tokenKeeper()
+	catch := `,"Catch":[{"ErrorEquals":["States.ALL"],"Next":"Later"}]},"Later":{"Type":"Wait","Seconds":60,"Next":"End"},"End":{"Type":"Succeed"`
+	definition := strings.Replace(single(tokenTask+catch), `"End":true`, `"Next":"Later"`, 1)
+	l := newLab(t, definition, f)
+	arn := l.start("answered", `{}`)
+	token := <-tokens
+	if err := l.server.SucceedTask(token, []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	l.after(arn, "WaitStateEntered", 1)
+	refused(t, l.server.SucceedTask(token, []byte(`{}`)), "TaskTimedOut")
+
+	l = newLab(t, definition, func(ctx context.Context, arn string, payload []byte) ([]byte, *states.FunctionError, error) {
+		_, _, err := f(ctx, arn, payload)
+		return nil, &states.FunctionError{Type: "NotAsked"}, err
+	})
+	arn = l.start("failed", `{}`)
+	l.after(arn, "WaitStateEntered", 1)
+	refused(t, l.server.SucceedTask(<-tokens, []byte(`{}`)), "TaskTimedOut")
+}
+
 func TestTokenFailureIsTheTasksError(t *testing.T) {
 	t.Parallel()
 	f, tokens := tokenKeeper()

@@ -1,0 +1,44 @@
+package states
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"holdfast/internal/clock"
+)
+
+// These moments last nanoseconds in a running server, so they are set up by hand: an answer has been accepted, and
+// before the runner sees it, the function fails or the time is over. What was accepted must count.
+func TestAcceptedAnswerCountsWhateverIsSeenFirst(t *testing.T) {
+	t.Parallel()
+	for name, see := range map[string]func(*call) (answer, bool){
+		"the function's failure": func(c *call) (answer, bool) { return c.replied(reply{bad: &fault{name: "E"}}) },
+		"the timeout": func(c *call) (answer, bool) {
+			a, _, over := c.alarmed()
+			return a, over
+		},
+	} {
+		s, err := New(Options{Clock: clock.New(), Invoker: noFunction{}, NewToken: func() string { return "t" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &execution{server: s, status: StatusRunning}
+		now := s.clock.Now()
+		c := &call{visit: &visit{x: x, state: &state{task: &task{byToken: true}}}, until: now}
+		c.token = &tokenTask{x: x, answer: make(chan answer, 1), until: now.Add(time.Hour)}
+		if err := c.token.settle(answer{out: []byte(`"yes"`)}, now); err != nil {
+			t.Fatal(err)
+		}
+		if a, over := see(c); !over || string(a.out) != `"yes"` || a.bad != nil {
+			t.Errorf("%s seen first: %s %v, want the accepted answer", name, a.out, a.bad)
+		}
+		s.Close()
+	}
+}
+
+type noFunction struct{}
+
+func (noFunction) Invoke(context.Context, string, []byte) ([]byte, *FunctionError, error) {
+	return nil, nil, nil
+}
