@@ -359,3 +359,11 @@ func (op *Operation) schedule(p Policy, now Time) {
 	}
 	op.Step = s
 }
+
+// Postpone answers the operation with its next step scheduled anew, for a reminder that was given or a time that has
+// come without anything to write down.
+func Postpone(op *Operation, p Policy, now Time) *Operation {
+	next := op.clone()
+	next.schedule(p, now)
+	return next
+}

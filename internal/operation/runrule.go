@@ -120,8 +120,8 @@ func stageMove(run *Run, i int, ops map[ID]*Operation, policy func(*Operation) P
 		return RunMove{Action: ActionAsk, Kind: QuestionResolve, Reason: ReasonProfileMissing, Stage: i}
 	}
 	m := Next(op, policy(op), now)
-	if op.Status == StatusConfirmed && m.Action != ActionDone {
-		// The operation stays on the worklist by itself; the run does not wait for it.
+	if op.Status == StatusConfirmed && m.Action == ActionAsk && op.Question != nil {
+		// It stays on the worklist by itself; the run does not wait for the answer.
 		return RunMove{Action: ActionDone, Reason: ReasonConfirmed, Stage: i}
 	}
 	return RunMove{Action: m.Action, Reason: m.Reason, Due: m.Due, Then: m.Then, Kind: m.Kind, Stage: i}

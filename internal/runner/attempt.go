@@ -85,7 +85,7 @@ func (r *Runner) contentOf(ctx context.Context, op *operation.Operation) (target
 	case err != nil:
 		return target.Request{}, "", err
 	}
-	request, err := target.DecodeRequest(raw)
+	request, err := target.Decode(raw)
 	if err != nil {
 		return target.Request{}, operation.ReasonDigestMismatch, nil
 	}

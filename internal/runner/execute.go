@@ -76,6 +76,9 @@ func (r *Runner) ask(ctx context.Context, v *view, m operation.RunMove) (executi
 	if err := r.askPeople(ctx, v, m); err != nil {
 		return execution.Travel{}, err
 	}
+	if m.Kind == operation.QuestionUnsettled {
+		return travel(v.run.ID, execution.NextAgain), nil // the effect is confirmed: the run goes on meanwhile
+	}
 	return r.hold(ctx, v, m.Reason)
 }
 
