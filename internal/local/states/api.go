@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 )
@@ -107,9 +106,21 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body = http.NoBody
 	}
 	defer r.Body.Close()
-	w := httptest.NewRecorder()
+	w := &recorder{header: http.Header{}, status: http.StatusOK}
 	t.server.ServeHTTP(w, r)
-	answer := w.Result()
-	answer.Request = r
-	return answer, nil
+	return &http.Response{
+		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
+	}, nil
 }
+
+// recorder keeps an answer for the caller in the same process.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *recorder) Header() http.Header         { return w.header }
+func (w *recorder) WriteHeader(status int)      { w.status = status }
+func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }

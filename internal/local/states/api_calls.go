@@ -121,6 +121,9 @@ func (s *Server) apiListExecutions(body []byte) (any, error) {
 		return nil, err
 	}
 	max, before, err := pageOf(in.MaxResults, in.NextToken)
+	if err == nil {
+		err = checkFilter(Status(in.StatusFilter))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +139,15 @@ func (s *Server) apiListExecutions(body []byte) (any, error) {
 		}))
 	}
 	return shown(map[string]any{"executions": items, "nextToken": tokenOf(int(next))}), nil
+}
+
+// checkFilter refuses a status that no execution here can have, rather than finding none with it.
+func checkFilter(status Status) error {
+	switch status {
+	case "", StatusRunning, StatusSucceeded, StatusFailed, StatusTimedOut, StatusAborted:
+		return nil
+	}
+	return apiErrorf("ValidationException", "no execution on the laptop has the status %s", status)
 }
 
 // pageOf reads a page's size and where it begins; tokenOf writes where the next one does, "" at the end.

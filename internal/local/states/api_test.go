@@ -158,6 +158,10 @@ func TestListPagesAndFilters(t *testing.T) {
 	}
 	l.same("all", []string{"e4 e3 e2 e1 e0"}, list("", 0))
 	l.same("two a page", []string{"e4 e3", "e2 e1", "e0"}, list("", 2))
+	_, err := l.sdk.ListExecutions(t.Context(), &sfn.ListExecutionsInput{
+		StateMachineArn: aws.String(states.MachineArn("m")), StatusFilter: types.ExecutionStatusPendingRedrive,
+	})
+	l.same("a status that nothing can have", "ValidationException", code(err))
 	l.same("running", []string{"e3 e1"}, list(types.ExecutionStatusRunning, 0))
 	l.same("succeeded, two a page", []string{"e4 e2", "e0"}, list(types.ExecutionStatusSucceeded, 2))
 }

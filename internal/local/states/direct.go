@@ -91,11 +91,12 @@ func (s *Server) Await(ctx context.Context, executionArn string, reached func([]
 		return err
 	}
 	for {
+		open := x.running() // asked first, so that the last event is looked at too
 		events, changed := x.next()
 		if reached(events) {
 			return nil
 		}
-		if !x.running() {
+		if !open {
 			return apiErrorf("ExecutionClosed", "the execution closed before that: %s", executionArn)
 		}
 		select {

@@ -14,6 +14,7 @@ const (
 	roleArn      = "arn:aws:iam::000000000000:role/local"
 	region       = "us-east-1"
 	nameCharsMax = 80 // characters in the name of a state machine or an execution
+	eventsUsual  = 24 // events of an ordinary run, so that its history seldom grows
 )
 
 // namedMachine is a state machine with the names of its executions.
@@ -140,6 +141,7 @@ func (s *Server) register(m *namedMachine, name string, input []byte, now time.T
 	x := &execution{
 		server: s, machine: m, plan: m.plan, arn: ExecutionArn(m.name, name), name: name, number: s.starts,
 		input: asDocument(bytes.Clone(input)), started: now, done: make(chan struct{}), status: StatusRunning,
+		events: make([]Event, 0, eventsUsual),
 	}
 	m.names[name] = reservation{x: x}
 	s.byArn[x.arn] = x
