@@ -20,6 +20,7 @@ import (
 // Store is the part of the ledger that running needs.
 type Store interface {
 	Run(context.Context, operation.RunID) (operation.Run, error)
+	CreateRun(context.Context, operation.Run) (ledger.Result[operation.Run], error)
 	UpdateRun(ctx context.Context, seen, next operation.Run) (ledger.Result[operation.Run], error)
 	Operation(context.Context, operation.ID) (operation.Operation, error)
 	Update(ctx context.Context, seen, next operation.Operation) (ledger.Result[operation.Operation], error)
@@ -54,12 +55,19 @@ type Waker interface {
 	Wake(ctx context.Context, token string, run operation.RunID) (bool, error)
 }
 
+// Launcher makes a run go on.
+type Launcher interface {
+	Start(context.Context, operation.Run) error
+	Resume(context.Context, operation.RunID, operation.Reason) error
+}
+
 // Runner carries runs. Its fields are set once.
 type Runner struct {
 	Store      Store
 	Engine     Engine
 	Asker      Asker
 	Executions Waker
+	Launcher   Launcher
 	Flows      func(name string) (*compile.Flow, bool)
 	Profiles   func(name string) (*target.Profile, bool)
 	// Destination is where a profile's target is, as configuration says.
