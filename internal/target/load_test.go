@@ -1,15 +1,18 @@
 package target_test
 
 import (
+	"sync"
 	"testing"
 
 	"holdfast/internal/target"
 	"holdfast/targets"
 )
 
+var loadShipped = sync.OnceValues(func() ([]*target.Profile, error) { return target.Load(targets.FS) })
+
 func shipped(tb testing.TB) map[string]*target.Profile {
 	tb.Helper()
-	list, err := target.Load(targets.FS)
+	list, err := loadShipped()
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -54,6 +54,7 @@ func Load(files fs.FS) ([]*Profile, error) {
 		}
 		out = append(out, p)
 	}
+	slices.SortFunc(out, func(a, b *Profile) int { return strings.Compare(a.Name, b.Name) })
 	return out, all.err()
 }
 
