@@ -93,6 +93,10 @@ func (c *call) await() (a answer, timedOut *fault, interrupted bool) {
 	for {
 		select {
 		case r := <-c.back:
+			// Closing cuts calls off: what they report then is not the function's word.
+			if c.visit.x.server.ctx.Err() != nil {
+				return answer{}, nil, true
+			}
 			if a, over := c.replied(r); over {
 				return a, nil, false
 			}

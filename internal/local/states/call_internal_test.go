@@ -37,6 +37,25 @@ func TestAcceptedAnswerCountsWhateverIsSeenFirst(t *testing.T) {
 	}
 }
 
+// A call that closing cut off reports an error; that is not the function's word and must not end the execution. The
+// two arrive together and either may be seen first, so it is tried often.
+func TestCallCutOffByClosingIsNoFailure(t *testing.T) {
+	t.Parallel()
+	s, err := New(Options{Clock: clock.New(), Invoker: noFunction{}, NewToken: func() string { return "t" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	for range 64 {
+		x := &execution{server: s, status: StatusRunning, done: make(chan struct{})}
+		c := &call{visit: &visit{x: x, state: &state{task: &task{}}}, until: s.clock.Now().Add(time.Hour), back: make(chan reply, 1)}
+		c.back <- reply{bad: &fault{name: "Lambda.SdkClientException"}}
+		if _, _, interrupted := c.await(); !interrupted {
+			t.Fatal("a call cut off by closing counted as the function's failure")
+		}
+	}
+}
+
 type noFunction struct{}
 
 func (noFunction) Invoke(context.Context, string, []byte) ([]byte, *FunctionError, error) {

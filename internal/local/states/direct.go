@@ -79,8 +79,12 @@ func (s *Server) Wait(ctx context.Context, executionArn string) (Description, er
 	case <-ctx.Done():
 		return Description{}, ctx.Err()
 	case <-s.ctx.Done():
-		return Description{}, s.ctx.Err()
+		return Description{}, errClosed()
 	}
+}
+
+func errClosed() error {
+	return apiErrorf("ServiceUnavailable", "the local Step Functions server is closed")
 }
 
 // Await returns once reached says yes to the events so far. It is an error when the execution closes before, or ctx
@@ -104,7 +108,7 @@ func (s *Server) Await(ctx context.Context, executionArn string, reached func([]
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.ctx.Done():
-			return s.ctx.Err()
+			return errClosed()
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (s *Server) take(machineArn, name string, input []byte) (x *execution, err 
 		return nil, apiErrorf("StateMachineDoesNotExist", "State Machine Does Not Exist: '%s'", machineArn)
 	}
 	if s.closing {
-		return nil, apiErrorf("ServiceUnavailable", "the local Step Functions server is closing")
+		return nil, errClosed()
 	}
 	now := s.clock.Now()
 	s.releaseNames(now)
