@@ -64,13 +64,13 @@ func details(e types.HistoryEvent) string {
 
 func TestHistoryOfAFunctionByItsArn(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, taskOf(`,"TimeoutSeconds":5`), echo)
+	l := newLab(t, taskOf(`,"TimeoutSeconds":500`), echo)
 	arn := l.start("e", `{"a":1}`)
 	l.wait(arn)
 	all := []string{
 		`1 0 ExecutionStarted {"a":1}`,
 		`2 0 TaskStateEntered X {"a":1}`,
-		`3 2 LambdaFunctionScheduled ` + function + ` {"a":1} 5`,
+		`3 2 LambdaFunctionScheduled ` + function + ` {"a":1} 500`,
 		`4 3 LambdaFunctionStarted`,
 		`5 4 LambdaFunctionSucceeded {"a":1}`,
 		`6 5 TaskStateExited X {"a":1}`,
@@ -100,7 +100,7 @@ func TestHistoryOfAFailedFunction(t *testing.T) {
 func TestHistoryOfATokenTask(t *testing.T) {
 	t.Parallel()
 	f, tokens := tokenKeeper()
-	l := newLab(t, single(tokenTask+`,"TimeoutSeconds":600,"HeartbeatSeconds":5`), f)
+	l := newLab(t, single(tokenTask+`,"TimeoutSeconds":600,"HeartbeatSeconds":500`), f)
 	arn := l.start("e", `{}`)
 	token := <-tokens
 	l.after(arn, "TaskSubmitted", 1)
@@ -119,7 +119,7 @@ func TestHistoryOfATokenTask(t *testing.T) {
 	l.same("history", []string{strings.Join([]string{
 		`1 0 ExecutionStarted {}`,
 		`2 0 TaskStateEntered X {}`,
-		`3 2 TaskScheduled lambda invoke.waitForTaskToken {"FunctionName":"f","Payload":{"token":"local-t1"}} 600 5`,
+		`3 2 TaskScheduled lambda invoke.waitForTaskToken {"FunctionName":"f","Payload":{"token":"local-t1"}} 600 500`,
 		`4 3 TaskStarted lambda invoke.waitForTaskToken`,
 		`5 4 TaskSubmitted {"ExecutedVersion":"$LATEST","Payload":{"sent":true},"StatusCode":200}`,
 		`6 5 TaskSucceeded "yes"`,

@@ -49,11 +49,11 @@ func TestWhatCatches(t *testing.T) {
 		{service(&states.InvokeError{Name: "Sandbox.Timedout"}), "States.TaskFailed", true, false},
 		{service(errors.New("the connection broke")), "Lambda.SdkClientException", true, false},
 	} {
-		l := newLab(t, caught(c.equals, `,"TimeoutSeconds":5`), c.f)
+		l := newLab(t, caught(c.equals, `,"TimeoutSeconds":600`), c.f)
 		arn := l.start("e", `{}`)
 		l.after(arn, "LambdaFunctionStarted", 1)
 		if c.hangs {
-			l.clock.Move(5 * time.Second)
+			l.clock.Move(600 * time.Second)
 		}
 		d := l.wait(arn)
 		if got := d.Status == states.StatusSucceeded; got != c.want {

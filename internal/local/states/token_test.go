@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/internal/local/states"
@@ -75,50 +76,56 @@ func TestTokensThatAreNone(t *testing.T) {
 
 func TestHeartbeatKeepsATaskAliveUntilItsTimeout(t *testing.T) {
 	t.Parallel()
-	f, tokens := tokenKeeper()
-	catch := `,"Catch":[{"ErrorEquals":["States.HeartbeatTimeout"],"Next":"Silent"}]},"Silent":{"Type":"Succeed"`
-	definition := single(tokenTask + `,"TimeoutSeconds":60,"HeartbeatSeconds":20` + catch)
-	l := newLab(t, definition, f)
+	// In the bubble no time passes but what the test moves.
+	synctest.Test(t, func(t *testing.T) {
+		f, tokens := tokenKeeper()
+		catch := `,"Catch":[{"ErrorEquals":["States.HeartbeatTimeout"],"Next":"Silent"}]},"Silent":{"Type":"Succeed"`
+		definition := single(tokenTask + `,"TimeoutSeconds":60,"HeartbeatSeconds":20` + catch)
+		l := newLab(t, definition, f)
 
-	silent := l.start("silent", `{}`)
-	token := <-tokens
-	l.after(silent, "TaskSubmitted", 1)
-	l.clock.Move(20 * time.Second)
-	l.same("path of the silent one", states.StatusSucceeded, l.wait(silent).Status)
-	l.same("events", "ExecutionStarted TaskStateEntered TaskScheduled TaskStarted TaskSubmitted TaskTimedOut TaskStateExited SucceedStateEntered SucceedStateExited ExecutionSucceeded", l.types(silent))
-	refused(t, l.server.BeatTask(token), "TaskTimedOut")
+		silent := l.start("silent", `{}`)
+		token := <-tokens
+		l.after(silent, "TaskSubmitted", 1)
+		l.clock.Move(20 * time.Second)
+		l.same("path of the silent one", states.StatusSucceeded, l.wait(silent).Status)
+		l.same("events", "ExecutionStarted TaskStateEntered TaskScheduled TaskStarted TaskSubmitted TaskTimedOut TaskStateExited SucceedStateEntered SucceedStateExited ExecutionSucceeded", l.types(silent))
+		refused(t, l.server.BeatTask(token), "TaskTimedOut")
 
-	beating := l.start("beating", `{}`)
-	token = <-tokens
-	l.after(beating, "TaskSubmitted", 1)
-	for range 3 {
-		l.clock.Move(15 * time.Second)
-		if err := l.server.BeatTask(token); err != nil {
-			t.Fatal(err)
+		beating := l.start("beating", `{}`)
+		token = <-tokens
+		l.after(beating, "TaskSubmitted", 1)
+		for range 3 {
+			l.clock.Move(15 * time.Second)
+			if err := l.server.BeatTask(token); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	l.clock.Move(15 * time.Second)
-	refused(t, l.server.BeatTask(token), "TaskTimedOut")
-	d := l.wait(beating)
-	l.same("end of the beating one", "FAILED States.Timeout", string(d.Status)+" "+d.Error)
+		l.clock.Move(15 * time.Second)
+		refused(t, l.server.BeatTask(token), "TaskTimedOut")
+		d := l.wait(beating)
+		l.same("end of the beating one", "FAILED States.Timeout", string(d.Status)+" "+d.Error)
+	})
 }
 
 func TestRetryMakesANewToken(t *testing.T) {
 	t.Parallel()
-	f, tokens := tokenKeeper()
-	l := newLab(t, single(tokenTask+`,"TimeoutSeconds":10,"Retry":[{"ErrorEquals":["States.Timeout"],"MaxAttempts":1}]`), f)
-	arn := l.start("e", `{}`)
-	old := <-tokens
-	l.after(arn, "TaskSubmitted", 1)
-	l.clock.Move(10 * time.Second)
-	l.after(arn, "TaskTimedOut", 1)
-	l.clock.Move(1 * time.Second)
-	fresh := <-tokens
-	refused(t, l.server.SucceedTask(old, []byte(`{}`)), "TaskTimedOut")
-	if err := l.server.SucceedTask(fresh, []byte(`{}`)); err != nil {
-		t.Fatal(err)
-	}
-	l.same("status", states.StatusSucceeded, l.wait(arn).Status)
+	// In the bubble no time passes but what the test moves.
+	synctest.Test(t, func(t *testing.T) {
+		f, tokens := tokenKeeper()
+		l := newLab(t, single(tokenTask+`,"TimeoutSeconds":10,"Retry":[{"ErrorEquals":["States.Timeout"],"MaxAttempts":1}]`), f)
+		arn := l.start("e", `{}`)
+		old := <-tokens
+		l.after(arn, "TaskSubmitted", 1)
+		l.clock.Move(10 * time.Second)
+		l.after(arn, "TaskTimedOut", 1)
+		l.clock.Move(1 * time.Second)
+		fresh := <-tokens
+		refused(t, l.server.SucceedTask(old, []byte(`{}`)), "TaskTimedOut")
+		if err := l.server.SucceedTask(fresh, []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+		l.same("status", states.StatusSucceeded, l.wait(arn).Status)
+	})
 }
 
 // The function answers its own token, then fails: the answer was accepted, so it counts.
