@@ -103,7 +103,7 @@ func QuietUntil(op *Operation, p Policy) Time {
 	var t Time
 	for i := range op.Attempts {
 		if a := &op.Attempts[i]; a.Open() {
-			t = latest(t, a.overAt(p.Skew))
+			t = latest(t, a.overForAll(p.Skew))
 		}
 	}
 	return t.Add(max(p.Quiet, p.Visible))
@@ -143,6 +143,8 @@ func decide(op *Operation, f Fact, p Policy) *Refusal {
 		return refuse(ReasonExpired)
 	case d.Answer == AnswerExists && d.Reference == "":
 		return refuse(ReasonNoReference)
+	case d.Answer == AnswerExists && op.saysNoOther(d, p) && d.At < QuietUntil(op, p):
+		return refuse(ReasonNotYet)
 	case needsWord(d.Answer) && d.How == "":
 		return refuse(ReasonWordMissing)
 	case needsRevision(d.Answer) && d.Rev != op.Rev:
@@ -211,14 +213,21 @@ func (op *Operation) seen(by Person) {
 	}
 }
 
-// personFound takes a person's reference as what happened: it settles what is over.
+// personFound takes a person's reference as what happened. It settles what is over, unless several attempts can have
+// had an effect each: then it confirms, and the others stay on the worklist.
 func (op *Operation) personFound(d Decided, p Policy) {
 	if op.Contradiction != nil && op.Reference == "" {
 		op.seen(d.By)
 		op.Reference = d.Reference
 		return
 	}
-	op.settleExecuted(d.Reference, d.At, func(a *Attempt) bool { return a.Over(p.Skew, d.At) })
+	all := op.oneEffect(p) || op.saysNoOther(d, p)
+	op.settleExecuted(d.Reference, d.At, func(a *Attempt) bool { return all && a.Over(p.Skew, d.At) })
+}
+
+// saysNoOther: the confirmed reference said again means that the other attempts had no effect of their own.
+func (op *Operation) saysNoOther(d Decided, p Policy) bool {
+	return d.Reference == op.Reference && !op.oneEffect(p)
 }
 
 func (op *Operation) attest(d Decided) {

@@ -74,6 +74,14 @@ func (a *Attempt) overAt(skew time.Duration) Time {
 	return a.LeaseUntil.Add(skew)
 }
 
+// overForAll is when the attempt was over by anybody's clock: what its owner recorded may come from a slow one.
+func (a *Attempt) overForAll(skew time.Duration) Time {
+	if a.Recorded != 0 {
+		return a.Recorded.Add(skew)
+	}
+	return a.LeaseUntil.Add(skew)
+}
+
 // fold computes the status from all attempts, the open question and the closing decision. It is the only place
 // that writes a status which is not a closing one.
 func (op *Operation) fold(p Policy) Status {

@@ -215,7 +215,7 @@ func overUntil(op *Operation, p Policy) Time {
 	var t Time
 	for i := range op.Attempts {
 		if a := &op.Attempts[i]; op.unsettled(a) {
-			t = latest(t, a.overAt(p.Skew))
+			t = latest(t, a.overForAll(p.Skew))
 		}
 	}
 	return t

@@ -6,8 +6,15 @@ import (
 	"holdfast/internal/operation"
 )
 
-// ageMax bounds how far back an instant is told apart: no rule compares further than the window.
-const ageMax = windowT + 3
+// How far back an instant is told apart: no rule compares it with now any further. Where two stored instants are
+// compared with each other, the answer itself is part of the key.
+const (
+	ageMax     = windowT + 3
+	recordAge  = visibleT + skewT + 1
+	leaseAge   = visibleT + skewT + 2
+	lookAge    = 2
+	claimedAge = windowT + 1
+)
 
 // key is a state's identity: the same up to a shift of time and the names of ids.
 type key [2]uint64
@@ -72,10 +79,12 @@ func (e *encoder) operation(op *operation.Operation, now operation.Time) {
 	e.bool(op.Filled != nil)
 	e.age(op.SendBy, now, 1)
 	for i := range op.Attempts {
-		e.attempt(&op.Attempts[i], now)
+		e.attempt(op, &op.Attempts[i], now)
 	}
-	e.age(op.Look.At, now, ageMax)
-	e.age(op.Look.Absent, now, ageMax)
+	e.age(op.Look.At, now, lookAge)
+	e.bool(op.Look.Absent != 0)
+	e.order(op, op.Look.At)
+	e.order(op, op.Look.Absent)
 	e.byte(min(op.Look.Count, lookupsMax))
 	if q := op.Question; q != nil {
 		e.text(string(q.Kind))
@@ -93,32 +102,50 @@ func (e *encoder) operation(op *operation.Operation, now operation.Time) {
 	}
 }
 
-func (e *encoder) attempt(a *operation.Attempt, now operation.Time) {
+// order encodes how an instant compares with what lookups are judged by.
+func (e *encoder) order(op *operation.Operation, t operation.Time) {
+	for i := range op.Attempts {
+		a := &op.Attempts[i]
+		over := max(a.Recorded, a.LeaseUntil)
+		if a.Recorded != 0 {
+			over = a.Recorded
+		}
+		e.bool(t > a.LeaseUntil+skewT)
+		e.bool(t >= over+visibleT)
+		e.bool(t >= over+visibleT+skewT)
+		e.bool(a.Attested != nil && t > a.Attested.At)
+	}
+}
+
+func (e *encoder) attempt(op *operation.Operation, a *operation.Attempt, now operation.Time) {
 	e.bool(a.Replay)
 	e.byte(int(a.Outcome))
 	e.text(string(a.Reference))
 	e.byte(a.Generation)
-	e.age(a.Claimed, now, windowT+1)
-	e.age(a.Recorded, now, ageMax)
+	if a.Outcome != operation.OutcomeNotExecuted && op.Policy.Protection == operation.ProtectionKey {
+		e.age(a.Claimed, now, claimedAge)
+	}
+	e.age(a.Recorded, now, recordAge)
 	if a.Recorded == 0 {
-		e.age(a.LeaseUntil, now, ageMax)
+		e.age(a.LeaseUntil, now, leaseAge)
 	}
 	e.bool(a.Ended != 0)
 	e.bool(a.NoRepeat)
 	if a.Attested != nil {
-		e.age(a.Attested.At, now, ageMax)
+		e.bool(a.Attested.At == now)
 		e.bool(a.Attested.AfterConfirmed)
 	}
 }
 
 func (e *encoder) try(t *try, now operation.Time) {
 	e.byte(int(t.truth))
-	e.age(t.claimed, now, windowT+1)
-	e.age(t.sentAt, now, visibleT+1)
+	if t.truth == truthPending || t.truth == truthEffect {
+		e.age(t.sentAt, now, visibleT+1)
+	}
 	e.byte(t.gen<<4 | t.version)
 	e.bool(t.proven)
 	e.bool(t.stored)
-	e.bool(t.attested)
+	e.bool(t.attested != 0)
 	e.bool(t.lookedFor)
 	e.bool(t.absent)
 }
@@ -129,12 +156,16 @@ func (e *encoder) worker(w *world, k *worker) {
 	case phaseHeld:
 		e.byte(k.try)
 		e.age(operation.WindowUntil(k.snap, w.op.Policy), w.now, 1)
+		if a := k.snap.Approval; a != nil {
+			e.age(a.ValidUntil, w.now, 1)
+		}
 	case phaseResult:
 		e.byte(k.try)
 		e.byte(int(k.answer))
 		e.text(string(k.ref))
 	case phaseLook:
-		e.age(k.at, w.now, ageMax)
+		e.age(k.at, w.now, lookAge)
+		e.order(w.op, k.at)
 		e.byte(int(k.look))
 		e.text(string(k.ref))
 		for _, q := range k.quiet {
@@ -152,4 +183,5 @@ func (e *encoder) page(w *world) {
 	e.bool(q != nil && q.ID == w.page.id)
 	e.bool(w.op.Rev == w.page.rev)
 	e.bool(w.page.clean)
+	e.byte(w.page.version)
 }

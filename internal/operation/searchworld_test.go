@@ -14,8 +14,8 @@ const (
 	timeoutT   = 1
 	leaseT     = 2
 	skewT      = 1
-	lateT      = 2 // the target carries a request out at the latest this long after it was sent
-	visibleT   = 3 // and shows it in a complete lookup at the latest this long after
+	lateT      = 1 // the target carries a request out at the latest this long after it was sent
+	visibleT   = 2 // and shows it in a complete lookup at the latest this long after
 	windowT    = 9
 	marginT    = 2
 	lookupsMax = 2
@@ -80,7 +80,7 @@ type try struct {
 	version   int
 	proven    bool // a documented refusal, or no byte sent, was recorded
 	stored    bool // a stored error was recorded
-	attested  bool
+	attested  operation.Time
 	lookedFor bool // a lookup after the word found nothing
 	absent    bool // a lookup that left when it could no longer appear found nothing
 }
@@ -113,7 +113,9 @@ type seen struct {
 	id    operation.QuestionID
 	round int
 	rev   int64
-	clean bool // when the person looked, nothing had happened and nothing was pending
+	// version is of the content on an approval's page; zero when the page asks what happened.
+	version int
+	clean   bool // when the person looked, nothing had happened and nothing was pending
 }
 
 // keyMemory is what the target remembers of one generation's key.

@@ -207,7 +207,7 @@ func looked(op *Operation, f Fact, p Policy) *Refusal {
 func (op *Operation) settleFound(ref Reference, at Time, p Policy, complete bool) {
 	one := op.oneEffect(p)
 	op.settleExecuted(ref, at, func(a *Attempt) bool {
-		return a.Over(p.Skew, at) && (one || complete && at >= a.overAt(p.Skew).Add(p.Visible))
+		return a.Over(p.Skew, at) && (one || complete && at >= a.overForAll(p.Skew).Add(p.Visible))
 	})
 }
 
