@@ -58,10 +58,10 @@ func (r *Runner) does(v *view, i int, op *operation.Operation) (Doing, operation
 	if v.run.Stages[i].Conflict {
 		return DoHold, operation.ReasonOtherContent
 	}
-	if next, refused := operation.Apply(op, operation.Reopened{At: r.now(), By: op.Owner}, r.policy(op)); refused == nil {
+	if next, refused := operation.Apply(op, operation.Reopened{At: r.now(), By: op.Owner}, r.PolicyOf(op)); refused == nil {
 		op = next
 	}
-	m := operation.Next(op, r.policy(op), r.now())
+	m := operation.Next(op, r.PolicyOf(op), r.now())
 	switch m.Action {
 	case operation.ActionSend:
 		if len(op.Attempts) > 0 {

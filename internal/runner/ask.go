@@ -57,7 +57,7 @@ func (r *Runner) toAsk(v *view) []operation.Operation {
 		if s.Conflict || operation.StageGate(&v.run, i, v.ops) == operation.GateSkipped || op.Question != nil {
 			continue
 		}
-		if m := operation.Next(op, r.policy(op), r.now()); m.Action == operation.ActionAsk && m.Kind == operation.QuestionApprove {
+		if m := operation.Next(op, r.PolicyOf(op), r.now()); m.Action == operation.ActionAsk && m.Kind == operation.QuestionApprove {
 			out = append(out, *op)
 		}
 	}

@@ -110,7 +110,7 @@ func references(v *view) map[string]operation.Reference {
 
 // claim writes the attempt before anything is sent. An empty id says that the claim was not won.
 func (r *Runner) claim(ctx context.Context, v *view, op *operation.Operation, f operation.Filled, replay bool) (operation.Operation, operation.AttemptID, error) {
-	p := r.policy(op)
+	p := r.PolicyOf(op)
 	at := r.now() // before the claim request leaves: the lease counts from here
 	id := r.NewAttempt()
 	next, refused := operation.Apply(op, operation.Claim{
@@ -133,7 +133,7 @@ func (r *Runner) claim(ctx context.Context, v *view, op *operation.Operation, f 
 // send puts the request on the wire and records what was seen. The context of the record is the invocation's, not the
 // request's, so that a slow target leaves time to write down the doubt.
 func (r *Runner) send(ctx context.Context, v *view, op operation.Operation, id operation.AttemptID, profile *target.Profile, request target.Request) error {
-	p := r.policy(&op)
+	p := r.PolicyOf(&op)
 	attempt := op.Attempt(id)
 	var window operation.Time
 	if attempt.Replay {

@@ -14,7 +14,7 @@ func (r *Runner) Execute(ctx context.Context, in execution.Travel) (execution.Tr
 		return execution.Travel{}, err
 	}
 	for range stepsMax {
-		m := operation.NextRun(&v.run, v.ops, r.policy, r.now())
+		m := operation.NextRun(&v.run, v.ops, r.PolicyOf, r.now())
 		if m.Action != operation.ActionSend && m.Action != operation.ActionReplay {
 			return r.route(ctx, v, m)
 		}
@@ -31,7 +31,7 @@ func (r *Runner) Execute(ctx context.Context, in execution.Travel) (execution.Tr
 // timeLeftFor: with no time left at the start nothing is written, so that no claim ends without its request.
 func (r *Runner) timeLeftFor(ctx context.Context, v *view, m operation.RunMove) bool {
 	op := v.ops[v.run.Stages[m.Stage].Operation]
-	return r.timeLeft(ctx, r.policy(op).Timeout+recordReserve)
+	return r.timeLeft(ctx, r.PolicyOf(op).Timeout+recordReserve)
 }
 
 // route turns a move that sends nothing into the state machine's next state.

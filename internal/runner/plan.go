@@ -229,7 +229,7 @@ func (r *Runner) create(ctx context.Context, v *view, s compile.Stage, fz frozen
 // relate makes the run one of those that are woken when the operation settles.
 func (r *Runner) relate(ctx context.Context, v *view, op *operation.Operation) error {
 	for range claimRaces {
-		next, refused := operation.Apply(op, operation.Related{At: r.now(), Run: v.run.ID}, r.policy(op))
+		next, refused := operation.Apply(op, operation.Related{At: r.now(), Run: v.run.ID}, r.PolicyOf(op))
 		if refused != nil {
 			return nil
 		}

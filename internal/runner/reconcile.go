@@ -19,11 +19,11 @@ func (r *Runner) Reconcile(ctx context.Context, in execution.Travel) (execution.
 		return execution.Travel{}, err
 	}
 	for range stepsMax {
-		m := operation.NextRun(&v.run, v.ops, r.policy, r.now())
+		m := operation.NextRun(&v.run, v.ops, r.PolicyOf, r.now())
 		if m.Action != operation.ActionLookUp {
 			return r.afterLooking(ctx, v, m, in)
 		}
-		if !r.timeLeft(ctx, r.policy(r.op(v, m)).Timeout+recordReserve) {
+		if !r.timeLeft(ctx, r.PolicyOf(r.op(v, m)).Timeout+recordReserve) {
 			break
 		}
 		if err := r.lookUp(ctx, v, r.op(v, m)); err != nil {
@@ -40,7 +40,7 @@ func (r *Runner) op(v *view, m operation.RunMove) *operation.Operation {
 // passTime writes down what only time has changed: leases that are over, questions that nobody answered.
 func (r *Runner) passTime(ctx context.Context, v *view) error {
 	for _, s := range v.run.Stages {
-		for _, f := range TimeFacts(v.ops[s.Operation], r.policy(v.ops[s.Operation]), r.now()) {
+		for _, f := range TimeFacts(v.ops[s.Operation], r.PolicyOf(v.ops[s.Operation]), r.now()) {
 			if _, err := r.apply(ctx, v, v.ops[s.Operation], f); err != nil {
 				return err
 			}

@@ -134,8 +134,8 @@ func (r *Runner) reload(ctx context.Context, v *view, id operation.ID) error {
 	return nil
 }
 
-// policy is the stricter of the pinned and the current recovery rules; with the profile gone, nothing may be relied on.
-func (r *Runner) policy(op *operation.Operation) operation.Policy {
+// PolicyOf is the stricter of the pinned and the current recovery rules; with the profile gone, nothing may be relied on.
+func (r *Runner) PolicyOf(op *operation.Operation) operation.Policy {
 	p, ok := r.Profiles(op.Target)
 	if !ok {
 		return operation.Stricter(op.Policy, operation.Policy{})
@@ -146,7 +146,7 @@ func (r *Runner) policy(op *operation.Operation) operation.Policy {
 // apply gives one fact to an operation and writes it. A refusal or a lost race leaves the operation as it now stands;
 // the caller decides again from that.
 func (r *Runner) apply(ctx context.Context, v *view, op *operation.Operation, f operation.Fact) (bool, error) {
-	next, refused := operation.Apply(op, f, r.policy(op))
+	next, refused := operation.Apply(op, f, r.PolicyOf(op))
 	if refused != nil {
 		r.Log.Info("fact refused", "operation", op.ID, "reason", refused.Reason)
 		return false, nil
