@@ -2,8 +2,11 @@ package flows_test
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,16 +41,40 @@ func (s shipped) Content(profile string) (map[string]compile.FieldRule, bool) {
 	return rules, true
 }
 
-func shippedFlows(t *testing.T) map[string]*compile.Flow {
+func profiles(t *testing.T) shipped {
 	t.Helper()
-	profiles, err := target.Load(targets.FS)
+	all, err := target.Load(targets.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := shipped{}
-	for _, p := range profiles {
-		names[p.Name] = p
+	out := shipped{}
+	for _, p := range all {
+		out[p.Name] = p
 	}
+	return out
+}
+
+// The example on the page is a flow that works.
+func TestTheExampleInTheDocumentationCompiles(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/flows.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("docs/flows.md has no example")
+	}
+	findings, err := compile.Validate(fstest.MapFS{"example.yaml": {Data: []byte(example)}}, profiles(t))
+	if err != nil || len(findings) > 0 {
+		t.Errorf("findings %v, error %v", findings, err)
+	}
+}
+
+func shippedFlows(t *testing.T) map[string]*compile.Flow {
+	t.Helper()
+	names := profiles(t)
 	if findings, err := compile.Validate(flows.FS, names); err != nil || len(findings) > 0 {
 		t.Fatalf("findings %v, error %v", findings, err)
 	}

@@ -107,12 +107,12 @@ func (f *Flow) Plan(in Input) (Planned, error) {
 	if f.file.Account != "" && f.file.Account != in.Event.Account {
 		return p.end(OutcomeNotApplicable, flow.ReasonAccount), nil
 	}
-	if body, err := decode(in.Body); err != nil {
+	body, err := decode(in.Body)
+	if err != nil {
 		p.problem(flow.ReasonBody, "", f.file.At, err.Error())
 		return p.end(OutcomeHeld, flow.ReasonBody), nil
-	} else {
-		p.body = body
 	}
+	p.body = body
 	p.vars = map[string]any{"body": p.body, "event": in.Event.vars()}
 	applies := p.applies()
 	if !applies && len(p.planned.Problems) == 0 {

@@ -51,16 +51,6 @@ func (s sorted) Iterator() traits.Iterator {
 	return &walk{keys: keys}
 }
 
-// Fold implements traits.Foldable, by which the library may walk a map without asking for its iterator.
-func (s sorted) Fold(f traits.Folder) {
-	for i := s.Iterator(); i.HasNext() == types.True; {
-		key := i.Next()
-		if !f.FoldEntry(key, s.Get(key)) {
-			return
-		}
-	}
-}
-
 // sortText orders keys of one type by their text; it need not be a natural order, only always the same.
 func sortText(v ref.Val) string { return fmt.Sprintf("%s %v", v.Type().TypeName(), v.Value()) }
 
