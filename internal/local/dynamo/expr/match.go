@@ -22,7 +22,7 @@ func (c *Condition) Match(it attr.Item) bool {
 	case "NOT":
 		return !c.Kids[0].Match(it)
 	}
-	values := make([]*attr.Value, len(c.Args), 3)
+	values := make([]*attr.Value, len(c.Args))
 	for i := range c.Args {
 		values[i] = c.Args[i].find(it)
 	}

@@ -1,0 +1,94 @@
+package conformance_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"holdfast/internal/local/dynamo"
+	"holdfast/internal/local/dynamo/conformance"
+)
+
+// endpointVariable is the SDK's own: an endpoint to ask besides our server. seedVariable replays a run's random part.
+const (
+	endpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
+	seedVariable     = "HOLDFAST_SEED"
+)
+
+func TestInProcess(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, conformance.Client("http://in-process.invalid", open(t).Transport()), options(t))
+}
+
+func TestOverHTTP(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, overHTTP(t), options(t))
+}
+
+// TestEndpoint asks the endpoint of the environment. Without one there is nothing to ask, and ours stands in for it, so
+// that the way through a URL is always tried.
+func TestEndpoint(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	o.Rivals, o.Prefix = 100, "conformance-endpoint"
+	conformance.Run(t, endpoint(t), o)
+}
+
+// TestCompare makes the same random requests at our server and at the endpoint of the environment, or at a second
+// server of ours.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	ours := conformance.Client("http://in-process.invalid", open(t).Transport())
+	for _, d := range conformance.Compare(t, ours, endpoint(t), o) {
+		t.Error("DIFFERENCE " + d)
+	}
+}
+
+func options(t *testing.T) conformance.Options {
+	text := os.Getenv(seedVariable)
+	if text == "" {
+		return conformance.Options{}
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s=%s: %v", seedVariable, text, err)
+	}
+	return conformance.Options{Seed: seed}
+}
+
+func open(t *testing.T) *dynamo.Server {
+	server, err := dynamo.Open(dynamo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+func overHTTP(t *testing.T) *dynamodb.Client {
+	web := httptest.NewServer(open(t))
+	t.Cleanup(web.Close)
+	return conformance.Client(web.URL, pooled(t))
+}
+
+func endpoint(t *testing.T) *dynamodb.Client {
+	if url := os.Getenv(endpointVariable); url != "" {
+		return conformance.Client(url, pooled(t))
+	}
+	return overHTTP(t)
+}
+
+func pooled(t *testing.T) *http.Client {
+	transport := &http.Transport{MaxIdleConnsPerHost: 1000, MaxConnsPerHost: 200}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
