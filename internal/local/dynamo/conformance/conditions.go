@@ -135,16 +135,12 @@ func conditions(t *testing.T, s *suite) {
 				TableName: table, Item: of(subject), ConditionExpression: aws.String(c.expr),
 				ExpressionAttributeNames: aliases(c.expr), ExpressionAttributeValues: bound(c.values),
 			})
-			if got := code(plain); got != c.want {
-				t.Errorf("got %q (%v), want %q", got, plain, c.want)
-			}
+			same(t, "alone", c.want, code(plain))
 			wantDelete := no // never true
 			if c.want == bad {
 				wantDelete = bad
 			}
-			if got := code(err); got != wantDelete {
-				t.Errorf("in a conjunction: got %q (%v), want %q", got, err, wantDelete)
-			}
+			same(t, "in a conjunction", wantDelete, code(err))
 		})
 	}
 }

@@ -38,7 +38,7 @@ func batches(t *testing.T, s *suite) {
 	}
 	n, first, err := get(types.KeysAndAttributes{Keys: keys, ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("#a"), ExpressionAttributeNames: map[string]string{"#a": "a"}})
 	if err != nil || n != 25 {
-		t.Errorf("%d of 25 items, %v", n, err)
+		differs(t, "25 of 100 keys are there", fmt.Sprint(n, err))
 	}
 	same(t, "projection", "{a:1}", first)
 	_, _, err = get(types.KeysAndAttributes{Keys: append(keys, of(object{"pk": "b", "sk": "100"}))})
@@ -83,12 +83,13 @@ func capacity(t *testing.T, s *suite) {
 	}
 	tx, err := s.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Put: &types.Put{TableName: table, Item: of(object{"pk": "t", "sk": "x"})}}}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
 	if err != nil || len(tx.ConsumedCapacity) != 1 {
-		t.Fatalf("capacity of a transaction: %v", err)
+		differs(t, "a put in a transaction", fmt.Sprint(err))
+		return
 	}
 	same(t, "a put in a transaction", "2", units(&tx.ConsumedCapacity[0], nil))
 	none, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key})
 	if err != nil || none.ConsumedCapacity != nil {
-		t.Errorf("capacity that was not asked for: %v, %v", none, err)
+		differs(t, "capacity that was not asked for", fmt.Sprint(none, err))
 	}
 }
 
@@ -102,10 +103,10 @@ func tables(t *testing.T, s *suite) {
 	same(t, "status", "ACTIVE", string(d.Table.TableStatus))
 	same(t, "billing", "PAY_PER_REQUEST", string(d.Table.BillingModeSummary.BillingMode))
 	if aws.ToString(d.Table.TableId) == "" || !strings.HasSuffix(aws.ToString(d.Table.TableArn), ":table/"+*table) || d.Table.CreationDateTime == nil {
-		t.Errorf("id %v, ARN %v, created %v", d.Table.TableId, d.Table.TableArn, d.Table.CreationDateTime)
+		differs(t, "id, ARN and time", fmt.Sprint(aws.ToString(d.Table.TableId), " ", aws.ToString(d.Table.TableArn), " ", d.Table.CreationDateTime))
 	}
 	if len(d.Table.AttributeDefinitions) != 5 || len(d.Table.KeySchema) != 2 || len(d.Table.GlobalSecondaryIndexes) != 3 {
-		t.Errorf("%d attributes, %d keys, %d indexes", len(d.Table.AttributeDefinitions), len(d.Table.KeySchema), len(d.Table.GlobalSecondaryIndexes))
+		differs(t, "keys and indexes", fmt.Sprint(len(d.Table.AttributeDefinitions), len(d.Table.KeySchema), len(d.Table.GlobalSecondaryIndexes)))
 	}
 	for _, ix := range d.Table.GlobalSecondaryIndexes {
 		same(t, aws.ToString(ix.IndexName), "ACTIVE", string(ix.IndexStatus))
@@ -167,7 +168,7 @@ func listed(t *testing.T, s *suite, table *string) {
 		}
 	}
 	if found != 1 {
-		t.Errorf("the table is listed %d times", found)
+		differs(t, "the table is listed once", fmt.Sprint(found))
 	}
 }
 
@@ -230,7 +231,7 @@ func messages(t *testing.T, s *suite) {
 				in.ExpressionAttributeNames = map[string]string{"#unused": "n"}
 			}
 			_, err := s.db.UpdateItem(context.Background(), in)
-			same(t, code(err), c.want, message(err))
+			same(t, "message", c.want, message(err))
 		})
 	}
 }

@@ -263,14 +263,14 @@ func boundaries(t *testing.T, s *suite, table *string) {
 	count := keyQuery(table, "pk = :p", object{":p": "p"})
 	count.Select = types.SelectCount
 	if out, err := s.db.Query(context.Background(), count); err != nil || out.Count != 23 || len(out.Items) != 0 {
-		t.Errorf("COUNT: %v, %v", out, err)
+		differs(t, "COUNT", fmt.Sprint(out, err))
 	}
 	for i := range 5 {
 		s.put(t, table, object{"pk": "big", "sk": fmt.Sprint(i), "v": strings.Repeat("x", 300*1024)})
 	}
 	big, err := s.db.Query(context.Background(), keyQuery(table, "pk = :p", object{":p": "big"}))
 	if err != nil || len(big.Items) != 4 || len(big.LastEvaluatedKey) == 0 {
-		t.Errorf("a page of 300 KB items ends with the one that passes 1 MB: %d items, %v", len(big.Items), err)
+		differs(t, "a page of 300 KB items ends with the one that passes 1 MB", fmt.Sprint(len(big.Items), " items, ", err))
 	}
 }
 
@@ -289,11 +289,11 @@ func segments(t *testing.T, s *suite) {
 			}
 			for sk, times := range seen {
 				if times != 1 {
-					t.Errorf("%d segments, index %q: item %s seen %d times", total, index, sk, times)
+					differs(t, "an item is in one segment", fmt.Sprintf("%d segments, index %q: item %s seen %d times", total, index, sk, times))
 				}
 			}
 			if len(seen) != items {
-				t.Errorf("%d segments, index %q: %d of %d items", total, index, len(seen), items)
+				differs(t, "all items are in the segments", fmt.Sprintf("%d segments, index %q: %d of %d items", total, index, len(seen), items))
 			}
 		}
 	}

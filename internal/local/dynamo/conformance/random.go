@@ -219,8 +219,8 @@ func randomUpdates(t *testing.T, s *suite) {
 	}
 }
 
-// Compare makes the same random steps at two endpoints and returns the differences, one a line.
-func Compare(t *testing.T, one, other *dynamodb.Client, o Options) []string {
+// Compare makes the same random steps at two endpoints and reports the differences.
+func Compare(t *testing.T, one, other *dynamodb.Client, o Options) {
 	o = o.withDefaults()
 	t.Logf("replay with seed %d", o.Seed)
 	var table *string
@@ -231,7 +231,6 @@ func Compare(t *testing.T, one, other *dynamodb.Client, o Options) []string {
 			s.put(t, table, m)
 		}
 	}
-	var differences []string
 	g := newGenerator(o.Seed)
 	for range o.Rounds {
 		step := g.step()
@@ -239,10 +238,18 @@ func Compare(t *testing.T, one, other *dynamodb.Client, o Options) []string {
 		if got == want {
 			continue
 		}
-		differences = append(differences, fmt.Sprintf("%s: %s | %s", step, got, want))
+		differs(t, "random updates: "+kind(got)+" here, "+kind(want)+" there", fmt.Sprintf("%s\nhere:  %s\nthere: %s", step, got, want))
 		level(t, one, other, table, step.key)
 	}
-	return differences
+}
+
+// kind is what sort of answer it is: an error's code, or an item.
+func kind(answer string) string {
+	if strings.HasPrefix(answer, "{") {
+		return "an item"
+	}
+	word, _, _ := strings.Cut(answer, ";")
+	return word
 }
 
 // level makes the item at the other endpoint what it is at the first, so that one difference is counted once.

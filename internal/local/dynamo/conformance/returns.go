@@ -8,16 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 )
-
-// same reports a difference between what is wanted and what came.
-func same(t *testing.T, what, want, got string) {
-	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s, want -, got +:\n%s", what, d)
-	}
-}
 
 // returns asks for each kind of ReturnValues, and for the item that made a condition fail.
 func returns(t *testing.T, s *suite) {

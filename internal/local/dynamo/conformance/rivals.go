@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -83,7 +84,7 @@ func races(t *testing.T, s *suite) {
 			return nil
 		})
 		if won.Load() != 1 || lost.Load() != int64(s.o.Rivals-1) {
-			t.Errorf("%d won and %d lost of %d", won.Load(), lost.Load(), s.o.Rivals)
+			differs(t, "one wins, the others see it", fmt.Sprintf("%d won and %d lost of %d", won.Load(), lost.Load(), s.o.Rivals))
 		}
 	})
 	t.Run("no addition is lost", func(t *testing.T) {
@@ -94,7 +95,7 @@ func races(t *testing.T, s *suite) {
 			return err
 		})
 		if got := count(s.get(t, table, "sum", "x")); got != s.o.Rivals {
-			t.Errorf("%d after %d additions", got, s.o.Rivals)
+			differs(t, "the sum", fmt.Sprintf("%d after %d additions", got, s.o.Rivals))
 		}
 	})
 }
@@ -103,15 +104,19 @@ func races(t *testing.T, s *suite) {
 func (s *suite) rivals(t *testing.T, call func(i int) error) {
 	t.Helper()
 	var wg sync.WaitGroup
+	var failed atomic.Pointer[error]
 	gate := make(chan struct{})
 	for i := range s.o.Rivals {
 		wg.Go(func() {
 			<-gate
 			if err := call(i); err != nil {
-				t.Error(err)
+				failed.Store(&err)
 			}
 		})
 	}
 	close(gate)
 	wg.Wait()
+	if err := failed.Load(); err != nil {
+		differs(t, "every rival gets a proper answer", (*err).Error())
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	"github.com/google/go-cmp/cmp"
 )
 
 // Options size the suite.
@@ -233,4 +234,19 @@ func bound(values object) item {
 		return nil
 	}
 	return of(values)
+}
+
+// same reports a difference between what is wanted and what came.
+func same(t *testing.T, what, want, got string) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		differs(t, what, "want -, got +:\n"+d)
+	}
+}
+
+// differs reports a difference under a name that stays the same from run to run, so that a list can explain it.
+func differs(t *testing.T, what, detail string) {
+	t.Helper()
+	_, name, _ := strings.Cut(t.Name(), "/")
+	t.Errorf("DIFFERENCE %s: %s\n%s", name, what, detail)
 }

@@ -129,7 +129,7 @@ func atomicity(t *testing.T, s *suite, table *string) {
 	wg.Wait()
 	from, to := count(s.get(t, table, "from", "x")), count(s.get(t, table, "to", "x"))
 	if from+to != units || to != int(moved.Load()) || torn.Load() != 0 {
-		t.Errorf("%d and %d after %d moves; %d of %d reads torn", from, to, moved.Load(), torn.Load(), reads.Load())
+		differs(t, "a transaction is seen whole", fmt.Sprintf("%d and %d after %d moves; %d of %d reads torn", from, to, moved.Load(), torn.Load(), reads.Load()))
 	}
 }
 

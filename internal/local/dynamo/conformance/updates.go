@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 )
 
 // updateCases say what an update makes of the item {c:8 d:1.5 f:"x" l:["a" "b" "c"] m:{a:1 in:{b:2}} ss:(x y) ns:(1 2)}.
@@ -115,14 +114,10 @@ func updates(t *testing.T, s *suite) {
 			after := s.get(t, table, key["pk"], key["sk"])
 			got := changed(whole, after)
 			if err != nil {
-				if got != "" {
-					t.Errorf("a refused update changed %s", got)
-				}
+				same(t, "what a refused update changes", "", got)
 				got = code(err)
 			}
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Errorf("want -, got + (%v):\n%s", err, d)
-			}
+			same(t, "what it makes", c.want, got)
 		})
 	}
 	missingItem(t, s, table)
@@ -161,17 +156,13 @@ func missingItem(t *testing.T, s *suite, table *string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(`{a:1 pk:"new" sk:"x"}`, show(out.Attributes)); d != "" {
-			t.Error(d)
-		}
+		same(t, "the item", `{a:1 pk:"new" sk:"x"}`, show(out.Attributes))
 	})
 	t.Run("an update without expression makes the item", func(t *testing.T) {
 		if _, err := s.db.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{TableName: table, Key: of(object{"pk": "bare", "sk": "x"})}); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(`{pk:"bare" sk:"x"}`, show(s.get(t, table, "bare", "x"))); d != "" {
-			t.Error(d)
-		}
+		same(t, "the item", `{pk:"bare" sk:"x"}`, show(s.get(t, table, "bare", "x")))
 	})
 	t.Run("a delete of nothing succeeds", func(t *testing.T) {
 		if _, err := s.db.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: table, Key: of(object{"pk": "never", "sk": "x"})}); err != nil {
