@@ -65,7 +65,7 @@ func (t *target) locked(f func()) func() {
 
 // commitLater lets the effect happen on the shared clock, whatever becomes of the connection.
 func (t *target) commitLater(c call, entry *keyEntry) {
-	t.sim.later(time.Duration(c.wire.Delay), t.locked(func() {
+	t.sim.later(t.sim.clock.Now().Add(time.Duration(c.wire.Delay)), t.locked(func() {
 		sc := t.scope(c.x)
 		good := t.commit(c, sc)
 		t.remember(c, sc, entry, good, good)

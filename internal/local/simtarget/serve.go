@@ -114,7 +114,7 @@ func (s *Sim) finish(w *wire, br *bufio.Reader, req *http.Request, out outcome) 
 	if out.fault != "" {
 		w.struck(out.fault)
 	}
-	if out.delay > 0 && s.clock.SleepUntil(s.ctx, s.clock.Now().Add(out.delay)) != nil {
+	if !out.until.IsZero() && s.clock.SleepUntil(s.ctx, out.until) != nil {
 		return false
 	}
 	if out.done != nil {

@@ -139,9 +139,8 @@ func (s *Sim) dismiss(c net.Conn) {
 	c.Close()
 }
 
-// later runs f once the clock has advanced by d, unless the simulation is closed first.
-func (s *Sim) later(d time.Duration, f func()) {
-	at := s.clock.Now().Add(d)
+// later runs f once the clock has reached at, unless the simulation is closed first.
+func (s *Sim) later(at time.Time, f func()) {
 	s.work.Go(func() {
 		if s.clock.SleepUntil(s.ctx, at) == nil {
 			f()

@@ -207,24 +207,3 @@ func TestOneConnectionCarriesSeveralRequestsWithoutASwitch(t *testing.T) {
 		t.Errorf("connections %+v, want one with three requests", c)
 	}
 }
-
-func TestLateAnswerCommitsFirstAndHoldsTheKey(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.fault(simtarget.Fault{Target: "resend", Kind: simtarget.KindLateAnswer, Delay: hour})
-	conn := w.pipe("resend")
-	if err := write(conn, "POST", "/emails", mail, "Idempotency-Key", "op_a"); err != nil {
-		t.Fatal(err)
-	}
-	again := w.call("resend", "POST", "/emails", mail, "Idempotency-Key", "op_a")
-	w.wantField(again, "name", "concurrent_idempotent_requests")
-	w.wantEffects("resend", 1)
-	w.clock.Move(time.Hour)
-	first, err := read(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.wantStatus(first, 200)
-	w.wantField(w.call("resend", "POST", "/emails", mail, "Idempotency-Key", "op_a"), "id", first.field("id"))
-	w.wantEffects("resend", 1)
-}

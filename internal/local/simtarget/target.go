@@ -66,8 +66,8 @@ const (
 type outcome struct {
 	reply  reply
 	action action
-	delay  time.Duration // before the reply
-	done   func()        // called when the delay is over, before the reply
+	until  time.Time // when the reply may go; zero: at once
+	done   func()    // called then, before the reply
 	fault  Kind
 }
 
@@ -256,7 +256,7 @@ func (t *target) afterEffect(c call, good reply) outcome {
 	case KindKeepaliveBreak:
 		out.action = answerThenBreak
 	case KindLateAnswer:
-		out.delay = time.Duration(c.wire.Delay)
+		out.until = t.sim.clock.Now().Add(time.Duration(c.wire.Delay))
 	case KindBrokenAfter:
 		out.reply = t.render(t.spec.Failures.Broken, sc)
 	case KindRefusedAfter:
