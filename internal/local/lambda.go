@@ -1,0 +1,97 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"holdfast/internal/clock"
+	"holdfast/internal/local/states"
+)
+
+// functions invokes handlers through their Lambda signature: a payload in, a payload or a named error out, within the
+// function's time limit.
+type functions struct {
+	clock clock.Clock
+	mu    sync.RWMutex
+	byArn map[string]function
+	work  sync.WaitGroup
+}
+
+type function struct {
+	name    string
+	handler lambda.Handler
+	limit   time.Duration
+}
+
+func newFunctions(c clock.Clock) *functions {
+	return &functions{clock: c, byArn: map[string]function{}}
+}
+
+// functionArn is the ARN of a local function by its logical id in the template.
+func functionArn(id string) string { return "arn:aws:lambda:us-east-1:000000000000:function:" + id }
+
+func (f *functions) add(id string, handler any, limit time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.byArn[functionArn(id)] = function{name: id, handler: lambda.NewHandler(handler), limit: limit}
+}
+
+// Invoke implements states.Invoker. A handler that outlives its limit is left behind, as a killed function's request
+// would be, and the call ends with Sandbox.Timedout.
+func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *states.FunctionError, error) {
+	f.mu.RLock()
+	fn, ok := f.byArn[arn]
+	f.mu.RUnlock()
+	if !ok {
+		return nil, nil, &states.InvokeError{Name: "Lambda.ResourceNotFoundException", Message: "no function " + arn}
+	}
+	limited, cancel := context.WithTimeout(ctx, fn.limit)
+	defer cancel()
+	type answer struct {
+		out []byte
+		err error
+	}
+	done := make(chan answer, 1)
+	f.work.Go(func() {
+		out, err := fn.handler.Invoke(productTime{limited, f.clock.Now().Add(fn.limit)}, payload)
+		done <- answer{out, err}
+	})
+	select {
+	case a := <-done:
+		return answered(a.out, a.err)
+	case <-limited.Done():
+		return nil, nil, &states.InvokeError{Name: "Sandbox.Timedout", Message: fmt.Sprintf("%s timed out after %s", fn.name, fn.limit)}
+	}
+}
+
+func answered(out []byte, err error) ([]byte, *states.FunctionError, error) {
+	if err == nil {
+		return out, nil, nil
+	}
+	e := messages.InvokeResponse_Error{Message: err.Error(), Type: "errorString"}
+	var named messages.InvokeResponse_Error
+	if errors.As(err, &named) {
+		e = named
+	}
+	payload, marshalErr := json.Marshal(map[string]string{"errorType": e.Type, "errorMessage": e.Message})
+	if marshalErr != nil {
+		return nil, nil, marshalErr
+	}
+	return nil, &states.FunctionError{Type: e.Type, Payload: payload}, nil
+}
+
+// productTime gives a context's deadline by the product's clock, which a person can move.
+type productTime struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline implements context.Context.
+func (c productTime) Deadline() (time.Time, bool) { return c.deadline, true }

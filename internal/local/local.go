@@ -1,0 +1,299 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+
+	"holdfast/internal/app"
+	"holdfast/internal/app/hook"
+	"holdfast/internal/app/work"
+	"holdfast/internal/clock"
+	"holdfast/internal/ledger"
+	"holdfast/internal/local/dynamo"
+	"holdfast/internal/local/outbox"
+	"holdfast/internal/local/simtarget"
+	"holdfast/internal/local/states"
+	"holdfast/internal/operation"
+	"holdfast/internal/runner"
+	"holdfast/internal/target"
+)
+
+// Options say how a laptop runs. Every address is on loopback.
+type Options struct {
+	Port    int    // of pages and hooks; 0 picks one
+	Dir     string // keeps the ledger and the secrets; "" keeps nothing
+	Flows   fs.FS
+	Targets fs.FS
+	Sims    fs.FS
+	Sources fs.FS
+	// Destinations are real servers for profiles, by name; a profile without one gets its simulated target.
+	Destinations map[string]target.Destination
+	Seed         uint64 // of the simulated targets
+	Log          *slog.Logger
+	// Around, when set, stands around every call to the embedded DynamoDB server.
+	Around func(dynamo.Call, func() dynamo.Reply) dynamo.Reply
+	// OnCall, when set, is told of the capacity of each ledger call.
+	OnCall func(call string, units float64)
+	// SweepEvery is the schedule of the sweep by the product's clock; 0 means a minute, negative means never.
+	SweepEvery time.Duration
+}
+
+// Addresses are where a running laptop is reached.
+type Addresses struct {
+	Hooks    string `json:"hooks"`
+	Console  string `json:"console"`
+	Outbox   string `json:"outbox"`
+	Targets  string `json:"targets"`
+	DynamoDB string `json:"dynamodb"`
+	States   string `json:"states"`
+	Review   string `json:"review"`
+	Clock    string `json:"clock"`
+}
+
+// Local is a running laptop.
+type Local struct {
+	Addresses
+	Clock   *clock.Movable
+	App     *work.App
+	Sim     *simtarget.Sim
+	Outbox  *outbox.Outbox
+	States  *states.Server
+	Dynamo  *dynamo.Server
+	Secrets Secrets
+	Config  app.Config
+
+	options   Options
+	functions *functions
+	log       *slog.Logger
+	servers   []*http.Server
+	cancel    context.CancelFunc
+	done      chan struct{}
+	closers   []func() error
+}
+
+const (
+	tableName   = "holdfast"
+	machineName = "holdfast-run"
+	ownerLocal  = "owner@example.com"
+)
+
+// Start starts everything. Close ends it.
+func Start(ctx context.Context, o Options) (*Local, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &Local{options: o, Clock: clock.New(), log: o.Log, done: make(chan struct{})}
+	l.functions = newFunctions(l.Clock)
+	if err := l.start(ctx); err != nil {
+		close(l.done)
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *Local) start(ctx context.Context) error {
+	if l.options.Dir != "" {
+		if err := os.MkdirAll(l.options.Dir, 0o700); err != nil {
+			return fmt.Errorf("data directory: %w", err)
+		}
+	}
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", l.options.Port))
+	if err != nil {
+		return fmt.Errorf("port %d cannot be used (%w); choose another with --port, or --port 0", l.options.Port, err)
+	}
+	base := "http://" + listener.Addr().String()
+	l.closers = append(l.closers, func() error { _ = listener.Close(); return nil })
+	l.Addresses = Addresses{Hooks: base + "/hooks", Console: base + "/", Outbox: base + "/outbox", Targets: base + "/_sim/", Review: base + "/review", Clock: base + "/_local/clock"}
+	if err := l.startServices(ctx); err != nil {
+		return err
+	}
+	if err := l.startHandlers(ctx); err != nil {
+		return err
+	}
+	handler, err := l.pages()
+	if err != nil {
+		return err
+	}
+	l.serve(listener, handler)
+	running, cancel := context.WithCancel(context.Background())
+	l.cancel = cancel
+	go l.sweeps(running)
+	return nil
+}
+
+// startServices starts what stands for AWS and for the outside world.
+func (l *Local) startServices(ctx context.Context) error {
+	dir := ""
+	if l.options.Dir != "" {
+		dir = filepath.Join(l.options.Dir, "dynamodb")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	var err error
+	if l.Dynamo, err = dynamo.Open(dynamo.Options{Dir: dir, Clock: l.Clock, Around: l.options.Around}); err != nil {
+		return err
+	}
+	l.closers = append(l.closers, l.Dynamo.Close)
+	if l.DynamoDB, err = l.listen(l.Dynamo); err != nil {
+		return err
+	}
+	l.Outbox = outbox.New(outbox.Options{Clock: l.Clock})
+	l.closers = append(l.closers, l.Outbox.Close)
+	specs, err := simtarget.Load(l.options.Sims)
+	if err != nil {
+		return err
+	}
+	l.Sim = simtarget.New(simtarget.Options{Clock: l.Clock, Specs: specs, Seed: l.options.Seed})
+	l.closers = append(l.closers, l.Sim.Close)
+	if l.Secrets, err = loadSecrets(l.options.Dir, sourceSecrets(l.options.Sources)); err != nil {
+		return err
+	}
+	return l.startStates()
+}
+
+// sourceSecrets names a secret for each source file; the file's own checks come later.
+func sourceSecrets(files fs.FS) []string {
+	names, _ := fs.Glob(files, "*.yaml")
+	for i, n := range names {
+		names[i] = "sources/" + strings.TrimSuffix(n, ".yaml")
+	}
+	return names
+}
+
+// endpoint is an AWS endpoint that the environment names instead of ours.
+func endpoint(name string) string { return os.Getenv("AWS_ENDPOINT_URL_" + name) }
+
+func (l *Local) startHandlers(ctx context.Context) error {
+	smtp, err := l.Outbox.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	l.Config = app.Config{
+		Table: tableName, Machine: states.MachineArn(machineName), Stack: "local", Review: l.Review, MailFrom: "holdfast@example.com",
+		SMTP: smtp, Owner: ownerLocal, FunctionTimeout: time.Minute,
+	}
+	parts := work.Parts{Flows: l.options.Flows, Targets: l.options.Targets, Dial: (&net.Dialer{}).DialContext, Notifier: app.Mailer(l.Config, awsConfig())}
+	profiles, compiled, err := work.Load(parts)
+	if err != nil {
+		return err
+	}
+	if parts.Destinations, err = l.destinations(profiles); err != nil {
+		return err
+	}
+	base, err := l.base(ctx, runner.Fold(work.Policies(profiles, l.Config)))
+	if err != nil {
+		return err
+	}
+	if l.App, err = work.New(ctx, base, parts, profiles, compiled); err != nil {
+		return err
+	}
+	if err := l.App.KeepShapes(ctx); err != nil {
+		return err
+	}
+	in, err := hook.New(base, l.options.Flows, l.options.Sources)
+	if err != nil {
+		return err
+	}
+	return l.addFunctions(in.Handle)
+}
+
+func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {
+	cfg := awsConfig()
+	parts := app.Parts{Clock: l.Clock, Secrets: l.Secrets, Fold: fold, Log: l.log, OnCall: l.options.OnCall}
+	parts.Dynamo = dynamodb.NewFromConfig(cfg, ledger.Bounded, func(o *dynamodb.Options) {
+		if url := endpoint("DYNAMODB"); url != "" {
+			o.BaseEndpoint = &url
+			return
+		}
+		o.HTTPClient, o.BaseEndpoint = l.Dynamo.Transport(), &l.DynamoDB
+	})
+	parts.States = sfn.NewFromConfig(cfg, func(o *sfn.Options) {
+		if url := endpoint("SFN"); url != "" {
+			o.BaseEndpoint = &url
+			return
+		}
+		o.HTTPClient, o.BaseEndpoint = &http.Client{Transport: l.States.Transport()}, &l.Addresses.States
+	})
+	if err := makeTable(ctx, parts.Dynamo); err != nil {
+		return nil, err
+	}
+	return app.New(ctx, l.Config, parts)
+}
+
+// destinations give every profile a simulated target, unless a real server is named for it.
+func (l *Local) destinations(profiles []*target.Profile) (map[string]target.Destination, error) {
+	out := map[string]target.Destination{}
+	urls := map[string]string{}
+	for _, name := range l.Sim.Names() {
+		url, err := l.Sim.Listen(name, "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		urls[name] = url
+	}
+	for _, p := range profiles {
+		if d, ok := l.options.Destinations[p.Name]; ok {
+			out[p.Name] = d
+		} else if url, ok := urls[SimFor(p.Name, l.Sim.Names())]; ok {
+			out[p.Name] = target.Destination{Base: url, Account: "local"}
+		}
+	}
+	for name := range l.options.Destinations {
+		if _, ok := out[name]; !ok {
+			return nil, fmt.Errorf("--target %s: there is no such profile", name)
+		}
+	}
+	return out, nil
+}
+
+// SimFor is the simulated target that stands for a profile's vendor: the one of its name, or of its first word.
+func SimFor(profile string, sims []string) string {
+	if slices.Contains(sims, profile) {
+		return profile
+	}
+	vendor, _, _ := strings.Cut(profile, "-")
+	for _, s := range sims {
+		if first, _, _ := strings.Cut(s, "-"); first == vendor && vendor != "generic" {
+			return s
+		}
+	}
+	return ""
+}
+
+// Close ends everything and waits for it.
+func (l *Local) Close() error {
+	if l.cancel != nil {
+		l.cancel()
+	}
+	<-l.done
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var failed []error
+	for _, s := range l.servers {
+		if err := s.Shutdown(ctx); err != nil {
+			failed = append(failed, s.Close())
+		}
+	}
+	for _, closer := range slices.Backward(l.closers) {
+		failed = append(failed, closer())
+	}
+	l.functions.work.Wait()
+	return errors.Join(failed...)
+}
+
+// operationTime is now by the product's clock.
+func (l *Local) operationTime() operation.Time { return operation.TimeOf(l.Clock.Now()) }
