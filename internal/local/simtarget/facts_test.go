@@ -256,3 +256,14 @@ func TestGenericLookupShowsLate(t *testing.T) {
 		t.Errorf("by operation %v, want two: nothing protects", by)
 	}
 }
+
+func TestValuesAreKeptAsTheyCame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	body := `{"inputs":[{"id":"op_a","idProperty":"hf_op","properties":{"n":12345678901234567890.10}}]}`
+	if g := w.call("hubspot", "POST", tasks+"/batch/upsert", body); !strings.Contains(g.body, "12345678901234567890.10") {
+		t.Errorf("a number lost digits: %s", g.body)
+	}
+	w.wantField(w.call("hubspot", "POST", tasks+"/batch/upsert", upsertBody("op_A", "Call")), "results.0.new", true)
+	w.wantEffects("hubspot", 2) // letter case matters here, unlike in a discount code
+}

@@ -108,3 +108,17 @@ func TestLateAnswerCommitsFirstAndHoldsTheKey(t *testing.T) {
 		w.wantEffects("resend", 1)
 	})
 }
+
+func TestKeyOfARunningRequestDoesNotExpire(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.fault(simtarget.Fault{Target: "resend", Kind: simtarget.KindLateCommit, Delay: 30 * hour})
+		if err := write(w.pipe("resend"), "POST", "/emails", mail, "Idempotency-Key", "op_a"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.clock.Move(25 * time.Hour)
+		w.wantField(w.call("resend", "POST", "/emails", mail, "Idempotency-Key", "op_a"), "name", "concurrent_idempotent_requests")
+	})
+}
