@@ -134,6 +134,7 @@ func TestR02_TLSIsVerifiedBeforeTheFirstByte(t *testing.T) {
 		fmt.Fprint(w, `{"id":"eff-1"}`)
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // the stranger's refusal is expected
+	server.EnableHTTP2 = true                           // offered, and never taken: HTTP/2 replays requests by itself
 	server.StartTLS()
 	defer server.Close()
 	p := shipped(t)["generic-key"]
