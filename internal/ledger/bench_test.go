@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,10 +16,9 @@ import (
 // benchLedger is a ledger on a new table that counts the capacity units of its calls.
 func benchLedger(b *testing.B) (*ledger.Ledger, *atomic.Int64) {
 	b.Helper()
-	c, table, units, n := client(b), "bench", new(atomic.Int64), new(atomic.Int64)
-	if _, err := c.CreateTable(b.Context(), ledger.TableInput(table)); err != nil {
-		b.Fatal(err)
-	}
+	c, units, n := client(b), new(atomic.Int64), new(atomic.Int64)
+	table := fmt.Sprintf("bench-%d", os.Getpid())
+	ledgertest.MakeTable(b, c, table)
 	l := ledger.New(ledger.Options{Client: c, Table: table, Clock: clock.New(), Fold: ledgertest.Fold,
 		WriteID: func() string { return fmt.Sprintf("w-%d", n.Add(1)) },
 		OnCall:  func(_ string, used float64) { units.Add(int64(used * 10)) }})

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,11 +29,8 @@ func TestR13_RecordsOfRelease1(t *testing.T) {
 		t.Fatalf("%d records, %v", len(files), err)
 	}
 	c := client(t)
-	table := "records-v1"
-	if _, err := c.CreateTable(t.Context(), ledger.TableInput(table)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = c.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &table}) })
+	table := fmt.Sprintf("records-v1-%d", os.Getpid())
+	ledgertest.MakeTable(t, c, table)
 	l := ledger.New(ledger.Options{Client: c, Table: table, Clock: clock.New(), Fold: ledgertest.Fold})
 	docs := map[string]string{}
 	for _, file := range files {

@@ -129,13 +129,22 @@ func (l *Ledger) firstStart(ctx context.Context, id Identity, table string) (Sta
 		return Stack{}, err
 	}
 	if !empty {
-		return Stack{}, ErrForeign
+		return l.othersFirst(ctx)
 	}
 	s := Stack{Stack: id.Stack, Table: table, Fingerprint: id.Fingerprint, Epoch: 1, Schema: schemaVersion, Created: l.now(), Rev: 1}
 	err = l.putStack(ctx, s, absent, nil)
 	var refused *refusal
 	if errors.As(err, &refused) && refused.item != nil {
 		return stackOf(refused.item)
+	}
+	return s, err
+}
+
+// othersFirst is the stack item that another process made between our first read and the look at the table.
+func (l *Ledger) othersFirst(ctx context.Context) (Stack, error) {
+	s, err := l.Stack(ctx)
+	if errors.Is(err, ErrNotFound) {
+		return Stack{}, ErrForeign
 	}
 	return s, err
 }

@@ -98,6 +98,7 @@ func TestR04_AcceptGoesOn(t *testing.T)             { one(t) }
 func TestR01_OldEpochRefused(t *testing.T)          { one(t) }
 func TestR01_ReplicatedIsRefused(t *testing.T)      { one(t) }
 func TestR10_FirstStartAtOnce(t *testing.T)         { one(t) }
+func TestR10_FirstStartOvertaken(t *testing.T)      { one(t) }
 func TestR10_StackItemWasDeleted(t *testing.T)      { one(t) }
 func TestR10_UncheckedOnlyReads(t *testing.T)       { one(t) }
 func TestR10_OtherStackIsRestored(t *testing.T)     { one(t) }
@@ -110,3 +111,17 @@ func TestCaseB017_ConflictAndLost(t *testing.T)     { one(t) }
 func TestCaseB017_ConflictAndThrottle(t *testing.T) { one(t) }
 func TestCaseB017_ConflictAndInvalid(t *testing.T)  { one(t) }
 func TestCaseB017_ManyEvents(t *testing.T)          { one(t) }
+
+// TestR13_EveryCaseHasItsTest holds the list above to the suite's own.
+func TestR13_EveryCaseHasItsTest(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("suite_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range ledgertest.Names() {
+		if !strings.Contains(string(source), "func Test"+name+"(t *testing.T)") {
+			t.Errorf("the suite's %s is not run here", name)
+		}
+	}
+}

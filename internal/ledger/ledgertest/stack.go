@@ -20,6 +20,7 @@ func stackCases() map[string]func(*testing.T, *bench) {
 		"R01_OldEpochRefused":      oldEpoch,
 		"R01_ReplicatedIsRefused":  replicated,
 		"R10_FirstStartAtOnce":     firstStart,
+		"R10_FirstStartOvertaken":  firstStartOvertaken,
 		"R10_StackItemWasDeleted":  stackItemDeleted,
 		"R10_UncheckedOnlyReads":   uncheckedOnlyReads,
 		"R10_OtherStackIsRestored": otherStack,
@@ -46,7 +47,7 @@ func wrongKey(t *testing.T, b *bench) {
 func (b *bench) copied() *ledger.Ledger {
 	b.t.Helper()
 	name := b.table + "-restored"
-	b.makeTable(name)
+	MakeTable(b.t, b.client, name)
 	out, err := b.client.Scan(context.Background(), &dynamodb.ScanInput{TableName: &b.table})
 	if err != nil {
 		b.t.Fatal(err)
@@ -178,7 +179,7 @@ func replicated(t *testing.T, b *bench) {
 // Many processes start on an empty table at once: one makes the stack item and all go on with it.
 func firstStart(t *testing.T, b *bench) {
 	name := b.table + "-new"
-	b.makeTable(name)
+	MakeTable(b.t, b.client, name)
 	o := b.options(b.client)
 	o.Table = name
 	together(20, func(int) {
@@ -186,6 +187,28 @@ func firstStart(t *testing.T, b *bench) {
 			t.Errorf("got %+v, %v", s, err)
 		}
 	})
+}
+
+// Another process makes the stack item after our first read and before our look at the table.
+func firstStartOvertaken(t *testing.T, b *bench) {
+	name := b.table + "-new"
+	MakeTable(t, b.client, name)
+	o := b.options(b.client)
+	o.Table = name
+	l := b.with(&wire{script: func(c string, _ int, _ []byte) fault {
+		if c != "Scan" {
+			return fault{}
+		}
+		return fault{before: func() {
+			if _, err := ledger.New(o).Check(context.Background(), identity); err != nil {
+				t.Error(err)
+			}
+		}}
+	}})
+	l.Table = name
+	if s, err := l.Check(t.Context(), identity); err != nil || s.Epoch != 1 {
+		t.Errorf("got %+v, %v; want the other's stack item", s, err)
+	}
 }
 
 func stackItemDeleted(t *testing.T, b *bench) {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -69,8 +70,8 @@ var identity = ledger.Identity{Stack: "stack/one", Fingerprint: "fp-1"}
 
 func newBench(t testing.TB, client *dynamodb.Client) *bench {
 	t.Helper()
-	b := &bench{t: t, client: client, table: strings.ReplaceAll(t.Name(), "/", "-"), clock: clock.New()}
-	b.makeTable(b.table)
+	b := &bench{t: t, client: client, table: fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid()), clock: clock.New()}
+	MakeTable(t, client, b.table)
 	b.Ledger = ledger.New(b.options(client))
 	if _, err := b.Check(context.Background(), identity); err != nil {
 		t.Fatal(err)
@@ -78,18 +79,21 @@ func newBench(t testing.TB, client *dynamodb.Client) *bench {
 	return b
 }
 
-func (b *bench) makeTable(name string) {
-	b.t.Helper()
+// MakeTable makes the ledger's table for one test and removes it afterwards.
+func MakeTable(tb testing.TB, client *dynamodb.Client, name string) {
+	tb.Helper()
 	ctx := context.Background()
-	if _, err := b.client.CreateTable(ctx, ledger.TableInput(name)); err != nil {
-		b.t.Fatal(err)
+	if _, err := client.CreateTable(ctx, ledger.TableInput(name)); err != nil {
+		tb.Fatal(err)
 	}
-	b.t.Cleanup(func() {
-		_, _ = b.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(name)})
+	tb.Cleanup(func() {
+		_, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(name)})
 	})
-	waiter := dynamodb.NewTableExistsWaiter(b.client)
+	waiter := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
+		o.MinDelay, o.MaxDelay = 50*time.Millisecond, time.Second // the SDK's own first delay is 20 s
+	})
 	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)}, time.Minute); err != nil {
-		b.t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
