@@ -64,7 +64,7 @@ func (d *Desk) now() operation.Time { return operation.TimeOf(d.Clock.Now()) }
 // operation that no longer needs asking is left alone. The operations are returned as they now stand.
 func (d *Desk) AskOperations(ctx context.Context, run operation.Run, plan flow.PinnedPlan, ops []operation.Operation) ([]operation.Operation, error) {
 	now := d.now()
-	q := operation.Question{ID: operation.QuestionID(d.NewID("q"))}
+	q := operation.Question{ID: operation.QuestionID(d.NewID("q_"))}
 	kinds := map[operation.QuestionKind]bool{}
 	var ids []operation.ID
 	for i := range ops {
@@ -142,7 +142,7 @@ func (d *Desk) AskRun(ctx context.Context, run operation.Run, why operation.Reas
 	if run.Question != nil || run.Ended() {
 		return run, nil
 	}
-	q := operation.Question{ID: operation.QuestionID(d.NewID("q")), Reason: why, Reviewers: []operation.Person{run.Owner}}
+	q := operation.Question{ID: operation.QuestionID(d.NewID("q_")), Reason: why, Reviewers: []operation.Person{run.Owner}}
 	if err := d.invite(ctx, run, q, nil); err != nil {
 		return run, err
 	}

@@ -100,7 +100,7 @@ func New(ctx context.Context, b *app.Base, p Parts, profiles []*target.Profile, 
 		Destination: func(t *target.Profile) (target.Destination, error) {
 			return t.To(p.Destinations[t.Name])
 		},
-		NewAttempt: func() operation.AttemptID { return operation.AttemptID(b.ID("at")) },
+		NewAttempt: func() operation.AttemptID { return operation.AttemptID(b.ID("at_")) },
 		Accepted:   func() operation.Time { return b.Stack.Accepted },
 	}
 	a.Desk = &approval.Desk{

@@ -1,0 +1,83 @@
+// Package cli is the command line. It promises that a command says what it did or what to do next, that --json gives one
+// JSON value on standard output, and that its exit codes mean: 0 done, 1 it did not hold or could not be done, 2 the call
+// was wrong. It holds no business rule.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitDone  = 0
+	exitFail  = 1
+	exitUsage = 2
+)
+
+type commands struct {
+	Local localCmd `cmd:"" help:"Run everything on this laptop: handlers, state machine, ledger, simulated targets."`
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// failed is an error that was told already: only the exit code is left.
+type failed struct{}
+
+func (failed) Error() string { return "failed" }
+
+// Run runs one command and answers its exit code.
+func Run(args []string, in io.Reader, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c commands
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("holdfast"), kong.Writers(out, errOut), kong.Exit(func(code int) { exited = code }),
+		kong.Description("Press \"run again\" without a second task, coupon or message. A timeout means we stopped waiting, never that nothing happened."),
+		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&streams{in, out, errOut}))
+	if err != nil {
+		fmt.Fprintln(errOut, "holdfast:", err)
+		return exitFail
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	k, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(errOut, "holdfast: %v\nSee: holdfast --help\n", err)
+		return exitUsage
+	}
+	return exitCode(k.Run(), errOut)
+}
+
+// usage is an error of the caller's.
+type usage struct{ error }
+
+func exitCode(err error, errOut io.Writer) int {
+	var wrong usage
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &failed{}):
+		return exitFail
+	case errors.As(err, &wrong):
+		fmt.Fprintln(errOut, "holdfast:", err)
+		return exitUsage
+	}
+	fmt.Fprintln(errOut, "holdfast:", err)
+	return exitFail
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"holdfast/flows"
+	"holdfast/internal/local"
+	"holdfast/internal/target"
+	"holdfast/sources"
+	"holdfast/targets"
+	"holdfast/targets/sim"
+)
+
+// files are the configuration folders that several commands take.
+type files struct {
+	Flows   string   `placeholder:"DIR" help:"Your own flow files instead of the shipped ones." type:"existingdir"`
+	Targets string   `placeholder:"DIR" help:"Your own target profiles instead of the shipped ones; simulations in DIR/sim." type:"existingdir"`
+	Target  []string `placeholder:"NAME=URL" help:"A real server for a target profile (repeatable)."`
+}
+
+func (f files) flowFS() fs.FS {
+	if f.Flows != "" {
+		return os.DirFS(f.Flows)
+	}
+	return flows.FS
+}
+
+func (f files) targetFS() fs.FS {
+	if f.Targets != "" {
+		return os.DirFS(f.Targets)
+	}
+	return targets.FS
+}
+
+// simFS holds the user's own simulations when there are any, else the shipped ones.
+func (f files) simFS() fs.FS {
+	if f.Targets != "" {
+		if own, err := fs.Sub(os.DirFS(f.Targets), "sim"); err == nil {
+			if _, err := fs.Stat(own, "."); err == nil {
+				return own
+			}
+		}
+	}
+	return sim.FS
+}
+
+func (f files) options() (local.Options, error) {
+	destinations, err := target.ParseOverrides(f.Target)
+	if err != nil {
+		return local.Options{}, usage{err}
+	}
+	return local.Options{Flows: f.flowFS(), Targets: f.targetFS(), Sims: f.simFS(), Sources: sources.Files(), Destinations: destinations}, nil
+}
+
+type localCmd struct {
+	files
+	Port    int    `default:"8080" help:"Port of hooks and pages on 127.0.0.1; 0 picks one."`
+	Data    string `placeholder:"DIR" help:"Keep the ledger and the secrets here; without it nothing survives."`
+	JSON    bool   `help:"Print one line with all addresses as JSON."`
+	Verbose bool   `short:"v" help:"Log what the handlers do."`
+}
+
+// Run implements the command.
+func (c *localCmd) Run(ctx context.Context, s *streams) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	o.Port, o.Dir = c.Port, c.Data
+	level := slog.LevelWarn
+	if c.Verbose {
+		level = slog.LevelInfo
+	}
+	o.Log = slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: level}))
+	l, err := local.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	forget, err := l.Announce()
+	if err != nil {
+		return err
+	}
+	defer forget()
+	if c.JSON {
+		if err := json.NewEncoder(s.out).Encode(l.Addresses); err != nil {
+			return err
+		}
+	} else {
+		c.greet(l, s)
+	}
+	<-ctx.Done()
+	fmt.Fprintln(s.err, "stopping")
+	return l.Close()
+}
+
+func (c *localCmd) greet(l *local.Local, s *streams) {
+	fmt.Fprintf(s.out, "Holdfast runs at %s\n\n", l.Console)
+	if example, ok := l.Example(); ok {
+		fmt.Fprintf(s.out, "Send a signed notification (flow %s):\n\n%s\n\n", example.Flow, example.Curl)
+	}
+	fmt.Fprintf(s.out, "Then:\n  1. read the reviewer's mails    %s\n  2. open the link, type the code, approve\n  3. see what really happened     %s\n\n", l.Addresses.Outbox, l.Targets)
+	if c.Data == "" {
+		fmt.Fprintln(s.out, "Nothing is kept after Ctrl-C; --data DIR keeps the ledger.")
+	} else {
+		fmt.Fprintf(s.out, "The ledger is kept in %s. Executions are not: the sweep starts their next generation.\n", c.Data)
+	}
+}
