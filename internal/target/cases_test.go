@@ -201,3 +201,41 @@ func TestR10_NoSecretInAnyTextOfAnAttempt(t *testing.T) {
 		}
 	}
 }
+
+// slowToWake is a clock whose sleeper takes until release to return after it was called off.
+type slowToWake struct {
+	*clock.Movable
+	release chan struct{}
+}
+
+func (c *slowToWake) SleepUntil(ctx context.Context, _ time.Time) error {
+	<-ctx.Done()
+	<-c.release
+	return ctx.Err()
+}
+
+// B074: Send waits for its own watcher, so that it cannot thaw inside somebody else's request.
+func TestCaseB074_SendWaitsForItsWatcher(t *testing.T) {
+	t.Parallel()
+	p := shipped(t)["generic-none"]
+	r := filledFor(t, p, "http://127.0.0.1:1")
+	synctest.Test(t, func(t *testing.T) {
+		c := &slowToWake{clock.New(), make(chan struct{})}
+		engine := newEngine(c)
+		engine.Dial = func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			go pipeTarget(there, answer(201, `{"id":"eff-1"}`), false)
+			return here, nil
+		}
+		done := make(chan target.Sent, 1)
+		go func() { done <- engine.Send(t.Context(), p, r, open) }()
+		synctest.Wait()
+		if len(done) != 0 {
+			t.Error("Send returned while its watcher was still running")
+		}
+		close(c.release)
+		if sent := <-done; sent.Outcome != operation.OutcomeExecuted {
+			t.Errorf("got %+v, want executed", sent)
+		}
+	})
+}
