@@ -66,8 +66,8 @@ func (l *Local) Sign(name, id string, body []byte) (http.Header, error) {
 	return nil, fmt.Errorf("no source is named %q", name)
 }
 
-// announced is what a running laptop tells other commands of this user.
-type announced struct {
+// Announced is what a running laptop tells other commands of this user.
+type Announced struct {
 	Addresses   Addresses         `json:"addresses"`
 	Environment map[string]string `json:"environment"`
 	Secrets     Secrets           `json:"secrets"`
@@ -89,7 +89,7 @@ func (l *Local) Announce() (func(), error) {
 	if err != nil {
 		return func() {}, nil // without a home the other commands are told by the environment
 	}
-	raw, err := json.Marshal(announced{Addresses: l.Addresses, Secrets: l.Secrets, Environment: map[string]string{
+	raw, err := json.Marshal(Announced{Addresses: l.Addresses, Secrets: l.Secrets, Environment: map[string]string{
 		"HOLDFAST_TABLE": l.Config.Table, "HOLDFAST_STATE_MACHINE": l.Config.Machine, "HOLDFAST_STACK": l.Config.Stack,
 		"HOLDFAST_OWNER": string(l.Config.Owner), "HOLDFAST_REVIEW_URL": l.Config.Review, "HOLDFAST_SMTP": l.Config.SMTP,
 		"HOLDFAST_MAIL_FROM": l.Config.MailFrom, "HOLDFAST_FUNCTION_TIMEOUT_S": "60",

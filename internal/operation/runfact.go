@@ -126,6 +126,23 @@ func (e *Event) Hold(why Reason, now Time) {
 	e.Evidence = append(e.Evidence, Evidence{Kind: EvidenceAsked, At: now, Detail: string(why)})
 }
 
+// Decide is a person's word about a held event: release it to be planned at once, or refuse it.
+func (e *Event) Decide(release bool, by Person, how string, now Time) bool {
+	if e.Status != EventHeld || (release && len(e.Flows) == 0) {
+		return false
+	}
+	detail := "refused: " + how
+	if release {
+		detail = "released: " + how
+		e.Await(now)
+		e.Step.Due, e.HeldSince = now, 0
+	} else {
+		e.Close(EventRefused, now)
+	}
+	e.Evidence = append(e.Evidence, Evidence{Kind: EvidenceCheckAgain, At: now, By: by, Detail: detail})
+	return true
+}
+
 // Supplied closes the question about missing data because another notification of the event has it: the run is
 // planned again by its next generation.
 func (r *Run) Supplied(now Time) bool {

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"holdfast/internal/app/work"
+	"holdfast/internal/operation"
+	"holdfast/internal/runner"
+	"holdfast/internal/web"
+)
+
+type againCmd struct {
+	files
+	ID     string `arg:"" help:"A run or operation id."`
+	Yes    bool   `help:"Do what the preview says; without it nothing is changed."`
+	As     string `placeholder:"PERSON" help:"Who decides; recorded. Needed with --yes."`
+	Second string `placeholder:"STAGE" help:"Instead: a deliberate second operation of this stage, with its own identity and approval."`
+	Nonce  string `placeholder:"TEXT" help:"Names this deliberate second one: the same text again makes no third."`
+	JSON   bool   `help:"Print JSON."`
+}
+
+type againResult struct {
+	Run     operation.RunID  `json:"run"`
+	Preview []runner.Preview `json:"preview"`
+	Done    bool             `json:"done"`
+}
+
+// Run implements the command.
+func (c *againCmd) Run(ctx context.Context, s *streams) error {
+	if c.Yes && c.As == "" {
+		return usage{errors.New("--yes needs --as PERSON: who decides is recorded")}
+	}
+	if c.Second != "" && c.Nonce == "" {
+		return usage{errors.New("--second needs --nonce TEXT: the same text again makes no third operation")}
+	}
+	a, err := c.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	id, err := runOf(ctx, a, c.ID)
+	if err != nil {
+		return err
+	}
+	_, preview, err := a.Runner.PreviewAgain(ctx, id)
+	if err != nil {
+		return err
+	}
+	out := againResult{Run: id, Preview: preview, Done: c.Yes}
+	if c.Yes {
+		if out.Run, err = c.do(ctx, a, id); err != nil {
+			return err
+		}
+	}
+	return c.tell(s, out)
+}
+
+func (c *againCmd) open(ctx context.Context, s *streams) (*work.App, error) {
+	conn, err := connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conn.workOn(ctx, c.files, s)
+}
+
+func (c *againCmd) do(ctx context.Context, a *work.App, id operation.RunID) (operation.RunID, error) {
+	if c.Second != "" {
+		run, err := a.Runner.Second(ctx, id, c.Second, c.Nonce, operation.Person(c.As))
+		return run.ID, err
+	}
+	run, err := a.Runner.Again(ctx, id, operation.Person(c.As))
+	return run.ID, err
+}
+
+// runOf is the run of an id: a run's own, or the latest one of an operation.
+func runOf(ctx context.Context, a *work.App, id string) (operation.RunID, error) {
+	switch {
+	case strings.HasPrefix(id, "run_"):
+		return operation.RunID(id), nil
+	case strings.HasPrefix(id, "op_"):
+		op, err := a.Ledger.Operation(ctx, operation.ID(id))
+		if err != nil {
+			return "", err
+		}
+		if len(op.Runs) > 0 {
+			return op.Runs[len(op.Runs)-1], nil
+		}
+	}
+	return "", usage{fmt.Errorf("%s is no run or operation id; they begin with run_ or op_", id)}
+}
+
+func (c *againCmd) tell(s *streams, out againResult) error {
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(out)
+	}
+	fmt.Fprintf(s.out, "run %s\n", out.Run)
+	if c.Second != "" {
+		if out.Done {
+			fmt.Fprintf(s.out, "A deliberate second %s was made; its approval is being asked for.\n", c.Second)
+		} else {
+			fmt.Fprintf(s.out, "This would make a second %s with its own identity, and ask for its own approval. Do it with --yes --as PERSON.\n", c.Second)
+		}
+		return nil
+	}
+	for _, p := range out.Preview {
+		fmt.Fprintf(s.out, "  %-20s %-10s %s (%s; owner %s)\n", p.Stage, p.Does, web.Sentence(p.Reason), p.Operation, p.Owner)
+	}
+	if !out.Done {
+		fmt.Fprintln(s.out, "Nothing was changed. Do this with --yes --as PERSON.")
+	}
+	return nil
+}
+
+type stopCmd struct {
+	files
+	ID   string `arg:"" help:"A run or operation id."`
+	As   string `required:"" placeholder:"PERSON" help:"Who stops it; recorded."`
+	How  string `required:"" placeholder:"WHY" help:"Why; recorded."`
+	JSON bool   `help:"Print JSON."`
+}
+
+// Run implements the command.
+func (c *stopCmd) Run(ctx context.Context, s *streams) error {
+	a, err := (&againCmd{files: c.files}).open(ctx, s)
+	if err != nil {
+		return err
+	}
+	id, err := runOf(ctx, a, c.ID)
+	if err != nil {
+		return err
+	}
+	withdrawn, err := a.Runner.Stop(ctx, id, operation.Person(c.As), c.How)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(map[string]any{"run": id, "withdrawn": withdrawn})
+	}
+	fmt.Fprintf(s.out, "run %s: %d operation(s) withdrawn. What may have been sent is still being found out.\n", id, len(withdrawn))
+	for _, op := range withdrawn {
+		fmt.Fprintf(s.out, "  %s\n", op)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package story
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"holdfast/internal/operation"
+)
+
+// Words gives pages and commands the same sentences.
+type Words struct {
+	Reason   func(operation.Reason) string
+	Evidence func(operation.Evidence) string
+}
+
+// Write tells the story as text.
+func (st Story) Write(w io.Writer, words Words) error {
+	p := &printer{w: w, words: words}
+	if st.Event != nil {
+		p.event(st.Event)
+	}
+	for i := range st.Runs {
+		p.run(&st.Runs[i])
+	}
+	for i := range st.Operations {
+		p.operation(&st.Operations[i])
+	}
+	return p.err
+}
+
+type printer struct {
+	w     io.Writer
+	words Words
+	err   error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+func (p *printer) event(e *operation.Event) {
+	p.line("event %s", e.ID)
+	p.line("  source      %s, account %s, topic %s", e.Source, orNone(e.Account), orNone(e.Topic))
+	p.line("  identity    by %s%s", orNone(e.Rung), signed(e.SignedID))
+	p.line("  received    %s", e.Received)
+	p.line("  status      %s%s", e.Status, p.because(e.Reason))
+	if len(e.Missing) > 0 {
+		p.line("  missing     %s", strings.Join(e.Missing, ", "))
+	}
+	for _, d := range e.Deliveries {
+		p.line("  delivery    %s at %s%s%s", orNone(d.ID), d.At, times(d.Count), variant(d.Variant))
+	}
+	p.step(e.Step)
+}
+
+func signed(yes bool) string {
+	if yes {
+		return ", signed"
+	}
+	return ", not covered by the signature"
+}
+
+func variant(yes bool) string {
+	if yes {
+		return ", another shape of the same event"
+	}
+	return ""
+}
+
+func times(n int) string {
+	if n > 1 {
+		return fmt.Sprintf(" (%d times)", n)
+	}
+	return ""
+}
+
+func (p *printer) run(r *operation.Run) {
+	p.line("\nrun %s", r.ID)
+	p.line("  flow        %s, version %d, generation %d", r.Flow, r.Version, r.Generation)
+	p.line("  status      %s%s", r.Status, p.because(r.Reason))
+	for _, s := range r.Stages {
+		p.line("  stage       %s is %s%s", s.Name, s.Operation, conflict(s))
+	}
+	p.question(r.Question)
+	p.evidence(r.Evidence)
+	p.step(r.Step)
+}
+
+func conflict(s operation.StageRef) string {
+	switch {
+	case s.Conflict:
+		return ", which has other content: reuse it, or make a deliberate second"
+	case s.Reused:
+		return ", reused"
+	}
+	return ""
+}
+
+func (p *printer) operation(op *operation.Operation) {
+	p.line("\noperation %s", op.ID)
+	p.line("  intends     %s of flow %s in %s", op.Stage, op.Flow, op.Target)
+	p.line("  status      %s%s", op.Status, p.because(op.Reason))
+	if op.Reference != "" {
+		p.line("  reference   %s", op.Reference)
+	}
+	p.line("  content     version %d, digest %.12s", op.Content.Version, op.Content.Digest)
+	if a := op.Approval; a != nil {
+		p.line("  approval    by %s at %s, usable until %s", a.By, a.At, orNone(a.ValidUntil.String()))
+	}
+	if c := op.Contradiction; c != nil {
+		p.line("  CONTRADICTION %s", p.words.Reason(c.Reason))
+	}
+	for i := range op.Attempts {
+		p.attempt(&op.Attempts[i])
+	}
+	p.question(op.Question)
+	p.evidence(op.Evidence)
+	p.step(op.Step)
+}
+
+func (p *printer) attempt(a *operation.Attempt) {
+	kind := "attempt"
+	if a.Replay {
+		kind = "replay"
+	}
+	p.line("  %-11s %s claimed %s: %s", kind, a.ID, a.Claimed, a.Outcome)
+}
+
+func (p *printer) question(q *operation.Question) {
+	if q == nil {
+		return
+	}
+	names := make([]string, len(q.Reviewers))
+	for i, r := range q.Reviewers {
+		names[i] = string(r)
+	}
+	p.line("  question    %s, round %d, to %s since %s%s", q.Kind, q.Round, strings.Join(names, ", "), q.Asked, p.because(q.Reason))
+}
+
+func (p *printer) evidence(list []operation.Evidence) {
+	for _, e := range list {
+		by := ""
+		if e.By != "" {
+			by = " — " + string(e.By)
+		}
+		p.line("  %s  %s%s%s", e.At, p.words.Evidence(e), times(e.Count), by)
+	}
+}
+
+func (p *printer) step(s operation.Step) {
+	if s.Action == operation.ActionDone {
+		p.line("  next        nothing: %s", p.words.Reason(s.Reason))
+		return
+	}
+	p.line("  next        %s: %s owner %s, due %s", s.Action, p.words.Reason(s.Reason), s.Owner, s.Due)
+}
+
+func (p *printer) because(r operation.Reason) string {
+	if r == "" {
+		return ""
+	}
+	return ": " + p.words.Reason(r)
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
