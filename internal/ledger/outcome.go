@@ -17,7 +17,7 @@ import (
 // end, or the operation has no room left, the fact goes into the operation's inbox, which nobody can push it out of.
 //
 // Verdicts: Written; Inboxed (the sweep or the next writer folds it); Already (this attempt's outcome stands
-// already, perhaps by an earlier try of ours). Never Lost.
+// already, perhaps by an earlier try of ours). Never Lost. After an error call it again: nothing is recorded twice.
 func (l *Ledger) RecordOutcome(ctx context.Context, seen operation.Operation, attempt operation.AttemptID, fact []byte) (Result[operation.Operation], error) {
 	if len(fact) > FactBytesMax {
 		return Result[operation.Operation]{}, fmt.Errorf("record %s: %w: fact of %d bytes of at most %d", attempt, ErrTooLarge, len(fact), FactBytesMax)

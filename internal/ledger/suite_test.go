@@ -56,6 +56,7 @@ func TestCaseB028_ConfirmedIsFinal(t *testing.T)    { one(t) }
 func TestR05_ContentIsCheckedAtRead(t *testing.T)   { one(t) }
 func TestR05_OtherPlanOtherBytes(t *testing.T)      { one(t) }
 func TestR04_ExpiryOnlyWhenSettled(t *testing.T)    { one(t) }
+func TestR04_ExpiryMakesNoStub(t *testing.T)        { one(t) }
 func TestR04_ReopenedIsKept(t *testing.T)           { one(t) }
 func TestCaseB077_UnitsOfTheExpiry(t *testing.T)    { one(t) }
 func TestCaseB077_UnitsOfInstants(t *testing.T)     { one(t) }
@@ -71,11 +72,14 @@ func TestCaseB019_LostByTheIndex(t *testing.T)      { one(t) }
 func TestR13_AuditGoesOn(t *testing.T)              { one(t) }
 func TestCaseB043_SameEventAtOnce(t *testing.T)     { one(t) }
 func TestR09_EventAnswers(t *testing.T)             { one(t) }
+func TestR09_DeliveryBeside(t *testing.T)           { one(t) }
+func TestR10_RepeatGuardOvertaken(t *testing.T)     { one(t) }
 func TestR09_PayloadFirst(t *testing.T)             { one(t) }
 func TestR09_PayloadOf1MiB(t *testing.T)            { one(t) }
 func TestR10_RepeatGuard(t *testing.T)              { one(t) }
 func TestR10_RepeatGuardAtOnce(t *testing.T)        { one(t) }
 func TestR12_OutcomeIsNotPushedOut(t *testing.T)    { one(t) }
+func TestR12_InboxOnce(t *testing.T)                { one(t) }
 func TestR12_InboxTakesTheOutcome(t *testing.T)     { one(t) }
 func TestR12_InboxIsNotOverwritten(t *testing.T)    { one(t) }
 func TestR12_OutcomeOnce(t *testing.T)              { one(t) }

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strconv"
@@ -21,6 +22,7 @@ func contentCases() map[string]func(*testing.T, *bench) {
 		"R05_ContentIsCheckedAtRead":  contentChecked,
 		"R05_OtherPlanOtherBytes":     otherPlan,
 		"R04_ExpiryOnlyWhenSettled":   expiryWhenSettled,
+		"R04_ExpiryMakesNoStub":       expiryMakesNoStub,
 		"R04_ReopenedIsKept":          reopenedIsKept,
 		"CaseB077_UnitsOfTheExpiry":   unitsOfTheExpiry,
 		"CaseB077_UnitsOfInstants":    unitsOfInstants,
@@ -108,6 +110,10 @@ func otherPlan(t *testing.T, b *bench) {
 	if b.expires(op) != "" || b.expires(other) == "" {
 		t.Errorf("expiry of the first %q and of the other %q; want only the other's", b.expires(op), b.expires(other))
 	}
+	// An edit comes to the other bytes after all: they are needed again.
+	if err := b.PutContent(t.Context(), other.ID, other.Content, []byte("other")); err != nil || b.expires(other) != "" {
+		t.Errorf("kept again: %v, and expires %q; want never", err, b.expires(other))
+	}
 }
 
 func expiryWhenSettled(t *testing.T, b *bench) {
@@ -134,6 +140,31 @@ func expiryWhenSettled(t *testing.T, b *bench) {
 	}
 	if got, err := b.Operation(t.Context(), op.ID); err != nil || got.Reference != done.Reference {
 		t.Errorf("the operation: %v; want it for ever", err)
+	}
+}
+
+// Housekeeping deletes a content right before its expiry is set again: it must not come back empty.
+func expiryMakesNoStub(t *testing.T, b *bench) {
+	op := b.created("op_gone")
+	declined := op
+	declined.Status = operation.StatusDeclined
+	declined = cite(declined, operation.EvidenceDeclined, b.at(), "")
+	w := &wire{script: func(c string, _ int, body []byte) fault {
+		if c != "UpdateItem" || bytes.Contains(body, []byte("write_id_")) {
+			return fault{}
+		}
+		return fault{before: func() {
+			if _, err := b.client.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: keyOf("op#op_gone", contentSK(op.Content))}); err != nil {
+				t.Error(err)
+			}
+		}}
+	}}
+	b.won(b.with(w).Update(t.Context(), op, declined))
+	if it := b.raw("op#op_gone", contentSK(op.Content)); it != nil {
+		t.Errorf("a stub stands: %v", it)
+	}
+	if _, err := b.Content(t.Context(), op.ID, op.Content); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("got %v; want not found", err)
 	}
 }
 

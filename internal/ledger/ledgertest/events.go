@@ -18,6 +18,8 @@ func eventCases() map[string]func(*testing.T, *bench) {
 	return map[string]func(*testing.T, *bench){
 		"CaseB043_SameEventAtOnce": sameEventAtOnce,
 		"R09_EventAnswers":         eventAnswers,
+		"R09_DeliveryBeside":       deliveryBeside,
+		"R10_RepeatGuardOvertaken": repeatGuardOvertaken,
 		"R09_PayloadFirst":         payloadFirst,
 		"R09_PayloadOf1MiB":        payloadOf1MiB,
 		"R10_RepeatGuard":          repeatGuard,
@@ -108,6 +110,21 @@ func eventAnswers(t *testing.T, b *bench) {
 	}
 }
 
+// Another delivery of the event is folded in before each of the first writes of ours: both are on the list.
+func deliveryBeside(t *testing.T, b *bench) {
+	b.record("ev_1", "d1", "{}")
+	w := &wire{script: func(c string, n int, _ []byte) fault {
+		if c != "UpdateItem" || n > 3 {
+			return fault{}
+		}
+		return fault{before: func() { b.record("ev_1", fmt.Sprintf("beside%d", n), "{}") }}
+	}}
+	res, err := b.with(w).RecordEvent(t.Context(), b.came("ev_1", "d2", "{}"), []byte("{}"))
+	if err != nil || res.Verdict != ledger.Duplicate || len(res.Current.Deliveries) != 5 {
+		t.Errorf("got %v with %d deliveries, %v; want a duplicate and all 5", res.Verdict, len(res.Current.Deliveries), err)
+	}
+}
+
 // A crash between payload and event leaves no event, and the sender's repeat makes it whole.
 func payloadFirst(t *testing.T, b *bench) {
 	w := &wire{script: func(c string, n int, _ []byte) fault { return fault{drop: c == "PutItem" && n >= 2} }}
@@ -161,6 +178,22 @@ func repeatGuard(t *testing.T, b *bench) {
 		if got := b.guard(s.event, t0.Add(s.after)); got.Found != (s.want != "") || (got.Found && got.Event != s.want) {
 			t.Errorf("%s after %v: got %+v, want %q", s.event, s.after, got, s.want)
 		}
+	}
+}
+
+// The guard's window had passed when we read it; before we replace it another event did.
+func repeatGuardOvertaken(t *testing.T, b *bench) {
+	t0 := b.at()
+	b.guard("ev_old", t0.Add(-time.Hour*5))
+	w := &wire{script: func(c string, n int, _ []byte) fault {
+		if c != "PutItem" || n != 2 {
+			return fault{}
+		}
+		return fault{before: func() { b.guard("ev_other", t0) }}
+	}}
+	got, err := b.with(w).Guard(t.Context(), "digest-1", "ev_ours", t0, 4*time.Hour)
+	if err != nil || !got.Found || got.Event != "ev_other" {
+		t.Errorf("got %+v, %v; want the other event found", got, err)
 	}
 }
 

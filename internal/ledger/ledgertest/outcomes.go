@@ -17,6 +17,7 @@ func outcomeCases() map[string]func(*testing.T, *bench) {
 		"R12_OutcomeIsNotPushedOut": outcomeNotPushedOut,
 		"R12_InboxTakesTheOutcome":  inboxTakes,
 		"R12_InboxIsNotOverwritten": inboxNotOverwritten,
+		"R12_InboxOnce":             inboxOnce,
 		"R12_OutcomeOnce":           outcomeOnce,
 		"CaseB005_ReceiptFits":      receiptFits,
 	}
@@ -102,6 +103,32 @@ func inboxNotOverwritten(t *testing.T, b *bench) {
 	res, err := b.Update(t.Context(), old, b.looked(old))
 	if err != nil || res.Verdict != ledger.Lost || res.Current.Status != operation.StatusConfirmed {
 		t.Errorf("a stale writer got %v with %s, %v; want lost to the outcome", res.Verdict, res.Current.Status, err)
+	}
+}
+
+// The same attempt's owner reports twice at once, and both find the operation busy: the first entry stands.
+func inboxOnce(t *testing.T, b *bench) {
+	op := b.claimed("op_twice", "at_1")
+	w := b.rival(op.ID, 100)
+	beside := w.script
+	w.script = func(c string, n int, body []byte) fault {
+		if c != "UpdateItem" || strings.Contains(string(body), "write_id_") {
+			return beside(c, n, body)
+		}
+		return fault{before: func() {
+			now, err := b.Operation(context.Background(), op.ID)
+			if err != nil {
+				t.Error(err)
+			}
+			res, err := b.with(b.rival(op.ID, 100)).RecordOutcome(context.Background(), now, "at_1", b.executed())
+			if err != nil || res.Verdict != ledger.Inboxed {
+				t.Errorf("the first: %v, %v; want inboxed", res.Verdict, err)
+			}
+		}}
+	}
+	res, err := b.with(w).RecordOutcome(t.Context(), op, "at_1", Seen{At: b.at(), Detail: "nothing seen"}.bytes())
+	if err != nil || res.Verdict != ledger.Already || res.Current.Reference != "7714" {
+		t.Errorf("the second: %v %q, %v; want the first to stand", res.Verdict, res.Current.Reference, err)
 	}
 }
 

@@ -127,7 +127,8 @@ func sameTokenRepeated(t *testing.T, b *bench) {
 	}
 }
 
-// The first try is still running when it is asked again: the same token, until it is answered.
+// The first try is still running when it is asked again, and again by us after a cancelled one: the same token, until
+// it is answered.
 func inProgress(t *testing.T, b *bench) {
 	changes := b.pair()
 	var tokens []string
@@ -137,13 +138,13 @@ func inProgress(t *testing.T, b *bench) {
 			return fault{}
 		}
 		tokens = append(tokens, tokenIn(body))
-		return []fault{{lose: true}, running, {}}[min(n, 3)-1]
+		return []fault{{lose: true}, running, cancelled("TransactionConflict", "None"), {}}[min(n, 4)-1]
 	}}
 	out, err := b.with(w).TransactDecisions(t.Context(), changes)
 	if err != nil || out.Verdict != ledger.Written {
 		t.Fatalf("got %v, %v; want written", out.Verdict, err)
 	}
-	if len(tokens) < 2 || tokens[0] == "" {
+	if len(tokens) != 4 || tokens[0] == "" {
 		t.Fatalf("tokens %q", tokens)
 	}
 	for _, token := range tokens {
