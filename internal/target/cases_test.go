@@ -63,7 +63,7 @@ func TestCaseB056_TakenIsSettledByReadingItBack(t *testing.T) {
 		t.Errorf("got %+v, want unknown in conflict", v)
 	}
 	for mark, want := range map[string]target.LookResult{testOp: target.LookFound, "op_of_somebody_else": target.LookConflict} {
-		body := `{"data":{"codeDiscountNodeByCode":{"id":"gid://1","metafield":{"value":"` + mark + `"}}}}`
+		body := `{"data":{"codeDiscountNodeByCode":{"id":"gid://1","codeDiscount":{"title":"Spring ` + mark + `"}}}}`
 		if got := target.ReadLookup(p, testOp, target.Answer{Status: http.StatusOK, Body: []byte(body), Complete: true}); got.Result != want {
 			t.Errorf("mark %s: %v, want %v", mark, got.Result, want)
 		}

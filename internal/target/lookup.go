@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/internal/operation"
@@ -131,21 +132,57 @@ func (l *Lookup) found(rule FoundRule, a parsed, op string, out Looked) Looked {
 		}
 		effects = list
 	}
+	there := l.count(len(effects), a)
 	ours := 0
 	for _, effect := range effects {
-		if mark, ok := scalar(rule.Mark.at(effect)); ok && mark == op {
+		if rule.marks(effect, op) {
 			ours++
 		}
 	}
 	switch {
 	case len(effects) == 0:
 		return l.absent(a, op, out)
-	case len(effects) == 1 && ours == 1:
+	case there == 1 && ours == 1:
 		return foundOne(rule, effects[0], out)
 	}
 	out.Result = LookConflict
-	out.Detail = fmt.Sprintf("%d found, %d of them with our mark", len(effects), ours)
+	out.Detail = fmt.Sprintf("%d found, %d of those shown with our mark", there, ours)
 	return out
+}
+
+func (r *FoundRule) marks(effect any, op string) bool {
+	mark, ok := scalar(r.Mark.at(effect))
+	if r.MarkWord {
+		return ok && slices.Contains(strings.Fields(mark), op)
+	}
+	return ok && mark == op
+}
+
+// count is how many effects there are, those that the answer does not show included.
+func (l *Lookup) count(shown int, a parsed) int {
+	if l.Complete == nil || l.Complete.Total == "" {
+		return shown
+	}
+	text, _ := scalar(l.Complete.Total.at(a.tree))
+	total, err := strconv.Atoi(text)
+	if err != nil {
+		return shown
+	}
+	return max(shown, total)
+}
+
+// whole says that the documented rule for completeness holds: every condition, and as many in all as are shown.
+func (l *Lookup) whole(a parsed, op string) bool {
+	c := l.Complete
+	if c == nil || !allHold(c.When, a, op) {
+		return false
+	}
+	if c.Total == "" {
+		return true
+	}
+	list, _ := l.List.at(a.tree).([]any)
+	text, ok := scalar(c.Total.at(a.tree))
+	return ok && text == strconv.Itoa(len(list))
 }
 
 func foundOne(rule FoundRule, effect any, out Looked) Looked {
@@ -159,7 +196,7 @@ func foundOne(rule FoundRule, effect any, out Looked) Looked {
 
 func (l *Lookup) absent(a parsed, op string, out Looked) Looked {
 	out.Result = LookAbsent
-	out.Complete = l.Complete != nil && allHold(l.Complete.When, a, op)
+	out.Complete = l.whole(a, op)
 	out.Detail = fmt.Sprintf("none found, complete: %t (HTTP %d)", out.Complete, a.Status)
 	return out
 }

@@ -27,19 +27,22 @@ func lookCases() []lookCase {
 	ours, other := `"operation_id":"`+testOp+`"`, `"operation_id":"op_of_somebody_else"`
 	code := func(inner string) string { return `{"data":{"codeDiscountNodeByCode":` + inner + `}}` }
 	return []lookCase{
-		{"generic-lookup", 200, `{"effects":[]}`, target.LookAbsent, "", true},
-		{"generic-lookup", 200, `{"effects":[],"next":"p2"}`, target.LookAbsent, "", false},
-		{"generic-lookup", 200, `{"effects":[],"next":null}`, target.LookAbsent, "", true},
-		{"generic-lookup", 200, `{"effects":[{"id":"e1",` + ours + `}]}`, target.LookFound, "e1", true},
-		{"generic-lookup", 200, `{"effects":[{"id":"e1",` + ours + `},{"id":"e2",` + ours + `}]}`, target.LookConflict, "", false},
-		{"generic-lookup", 200, `{"effects":[{"id":"e1",` + other + `}]}`, target.LookConflict, "", false},
-		{"generic-lookup", 200, `{"effects":[{"id":"e1",` + ours + `},{"id":"e2",` + other + `}]}`, target.LookConflict, "", false},
-		{"generic-lookup", 200, `{"effects":[{"id":"e1"}]}`, target.LookConflict, "", false},
-		{"generic-lookup", 200, `{"effects":[{` + ours + `}]}`, target.LookFailed, "", false},
-		{"generic-lookup", 200, `{"effects":{}}`, target.LookFailed, "", false},
+		{"generic-lookup", 200, `{"results":[],"total":0}`, target.LookAbsent, "", true},
+		{"generic-lookup", 200, `{"results":[],"total":1}`, target.LookAbsent, "", false},
+		{"generic-lookup", 200, `{"results":[]}`, target.LookAbsent, "", false},
+		{"generic-lookup", 200, `{"results":[],"total":null}`, target.LookAbsent, "", false},
+		{"generic-lookup", 200, `{"results":[{"id":"e1",` + ours + `}],"total":1}`, target.LookFound, "e1", true},
+		{"generic-lookup", 200, `{"results":[{"id":"e1",` + ours + `}],"total":2}`, target.LookConflict, "", false},
+		{"generic-lookup", 200, `{"results":[{"id":"e1",` + ours + `},{"id":"e2",` + ours + `}],"total":2}`, target.LookConflict, "", false},
+		{"generic-lookup", 200, `{"results":[{"id":"e1",` + ours + `},{"id":"e2",` + ours + `}],"total":1}`, target.LookConflict, "", false},
+		{"generic-lookup", 200, `{"results":[{"id":"e1",` + other + `}],"total":1}`, target.LookConflict, "", false},
+		{"generic-lookup", 200, `{"results":[{"id":"e1",` + ours + `},{"id":"e2",` + other + `}],"total":2}`, target.LookConflict, "", false},
+		{"generic-lookup", 200, `{"results":[{"id":"e1"}],"total":1}`, target.LookConflict, "", false},
+		{"generic-lookup", 200, `{"results":[{` + ours + `}],"total":1}`, target.LookFailed, "", false},
+		{"generic-lookup", 200, `{"results":{}}`, target.LookFailed, "", false},
 		{"generic-lookup", 200, `{}`, target.LookFailed, "", false},
 		{"generic-lookup", 200, `<html>`, target.LookFailed, "", false},
-		{"generic-lookup", 404, `{"effects":[]}`, target.LookFailed, "", false},
+		{"generic-lookup", 404, `{"results":[],"total":0}`, target.LookFailed, "", false},
 
 		{"hubspot-task", 200, `{"id":"7714","properties":{"holdfast_operation_id":"` + testOp + `"}}`, target.LookFound, "7714", true},
 		{"hubspot-task", 200, `{"id":"7714","properties":{"holdfast_operation_id":"other"}}`, target.LookConflict, "", false},
@@ -49,8 +52,10 @@ func lookCases() []lookCase {
 		{"hubspot-task", 403, hubError, target.LookFailed, "", false},
 		{"hubspot-task", 429, hubLimit, target.LookFailed, "", false},
 
-		{"shopify-discount-code", 200, code(`{"id":"gid://1","metafield":{"value":"` + testOp + `"}}`), target.LookFound, "gid://1", true},
-		{"shopify-discount-code", 200, code(`{"id":"gid://1","metafield":null}`), target.LookConflict, "", false},
+		{"shopify-discount-code", 200, code(`{"id":"gid://1","codeDiscount":{"title":"Spring ` + testOp + `"}}`), target.LookFound, "gid://1", true},
+		{"shopify-discount-code", 200, code(`{"id":"gid://1","codeDiscount":{"title":"Spring ` + testOp + `x"}}`), target.LookConflict, "", false},
+		{"shopify-discount-code", 200, code(`{"id":"gid://1","codeDiscount":{"title":"Spring"}}`), target.LookConflict, "", false},
+		{"shopify-discount-code", 200, code(`{"id":"gid://1","codeDiscount":{}}`), target.LookConflict, "", false},
 		{"shopify-discount-code", 200, code(`null`), target.LookAbsent, "", false},
 		{"shopify-discount-code", 200, `{"data":{"codeDiscountNodeByCode":null},"errors":[{"message":"denied"}]}`, target.LookFailed, "", false},
 		{"shopify-discount-code", 200, `{"errors":[{"extensions":{"code":"THROTTLED"}}]}`, target.LookFailed, "", false},
@@ -91,7 +96,7 @@ func TestLookUpAsksWithItsOwnCallOnly(t *testing.T) {
 		"generic-lookup": {"GET", "/effects?operation_id=" + testOp, ""},
 		"hubspot-task":   {"GET", "/crm/objects/2026-03/tasks/" + testOp + "?idProperty=holdfast_operation_id&properties=holdfast_operation_id", ""},
 		"shopify-discount-code": {"POST", "/admin/api/2026-10/graphql.json",
-			`{"query":"query holdfast($code: String!) { codeDiscountNodeByCode(code: $code) { id metafield(namespace: \"holdfast\", key: \"operation_id\") { value } } }","variables":{"code":"SPRING-7"}}`},
+			`{"query":"query holdfast($code: String!) { codeDiscountNodeByCode(code: $code) { id codeDiscount { ... on DiscountCodeBasic { title } } } }","variables":{"code":"SPRING-7"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +161,7 @@ func TestLookResultsAreEvidence(t *testing.T) {
 // A found rule of a target that answers an unasked list must see the mark in the item, not beside it.
 func TestMarkBesideTheItemIsNoMark(t *testing.T) {
 	t.Parallel()
-	body, _ := json.Marshal(map[string]any{"operation_id": testOp, "effects": []any{map[string]any{"id": "e1"}}})
+	body, _ := json.Marshal(map[string]any{"operation_id": testOp, "results": []any{map[string]any{"id": "e1"}}})
 	got := target.ReadLookup(shipped(t)["generic-lookup"], testOp, target.Answer{Status: 200, Body: body, Complete: true})
 	if got.Result != target.LookConflict {
 		t.Errorf("got %+v, want conflict", got)

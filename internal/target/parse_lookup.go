@@ -33,7 +33,10 @@ func (o object) lookup() *Lookup {
 		out.Visible = &Visible{After: v.duration("after", time.Millisecond, waitMax), Claim: v.claim()}
 	}
 	if c, ok := l.child("complete", "complete"); ok {
-		out.Complete = &Complete{Statement{Says: c.text("says"), Claim: c.claim()}, c.conditions("when")}
+		out.Complete = &Complete{Statement{Says: c.text("says"), Claim: c.claim()}, c.conditions("when"), c.pointer("total")}
+		if out.Complete.Total != "" && out.List == "" {
+			c.s.fault(c.node, "total needs list: it says how many items there are in all")
+		}
 	}
 	return out
 }
@@ -44,7 +47,7 @@ func (o object) foundRules(key, kind string) []FoundRule {
 		r := o.s.object(n, kind)
 		rule := FoundRule{Status: r.statuses(), Where: r.conditions("where"), Claim: r.claim()}
 		if kind == "found" {
-			rule.Mark, rule.Reference = r.pointer("mark"), r.pointers("reference")
+			rule.Mark, rule.MarkWord, rule.Reference = r.pointer("mark"), r.flag("mark_word"), r.pointers("reference")
 			if rule.Mark == "" || len(rule.Reference) == 0 {
 				r.s.fault(n, "a found rule needs mark (where our operation's id stands) and reference (where the target's own id stands)")
 			}

@@ -178,6 +178,7 @@ type FoundRule struct {
 	Status    statuses
 	Where     []Condition
 	Mark      pointer
+	MarkWord  bool // the mark is one of the words of that text, not the whole of it
 	Reference []pointer
 	Claim     Claim
 }
@@ -191,7 +192,8 @@ type Visible struct {
 // Complete is when a lookup saw everything there is.
 type Complete struct {
 	Statement
-	When []Condition
+	When  []Condition
+	Total pointer // how many there are in all; with a list only
 }
 
 // Feed is the target's own event that joins to our operation. Declared for people and for the feed handler.
