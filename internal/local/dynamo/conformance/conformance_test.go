@@ -24,19 +24,16 @@ func TestInProcess(t *testing.T) {
 	conformance.Run(t, conformance.Client("http://in-process.invalid", open(t).Transport()), options(t))
 }
 
-func TestOverHTTP(t *testing.T) {
-	t.Parallel()
-	conformance.Run(t, overHTTP(t), options(t))
-}
-
-// TestEndpoint asks the endpoint of the environment. Without one there is nothing to ask, and ours stands in for it, so
-// that the way through a URL is always tried.
+// TestEndpoint asks the endpoint of the environment, or without one our server over HTTP.
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	o := options(t)
-	o.Rivals, o.Prefix = 100, "conformance-endpoint"
+	o.Rivals, o.Prefix = endpointRivals, "conformance-endpoint"
 	conformance.Run(t, endpoint(t), o)
 }
+
+// endpointRivals is how many callers race over HTTP, where each has a connection.
+const endpointRivals = 100
 
 // TestCompare makes the same random requests at our server and at the endpoint of the environment, or at a second
 // server of ours.
