@@ -39,6 +39,7 @@ type Config struct {
 	Secrets         string // path of the parameters that hold secrets
 	Owner           operation.Person
 	FunctionTimeout time.Duration // the function's hard kill time
+	Destinations    []string      // NAME=URL of targets that are elsewhere than their profiles say
 	NoCodes         bool          // no codes are sent: nobody can decide on the review page
 }
 
@@ -48,6 +49,7 @@ func ConfigFrom(get func(string) string) (Config, error) {
 		Table: get("HOLDFAST_TABLE"), Machine: get("HOLDFAST_STATE_MACHINE"), Stack: get("HOLDFAST_STACK"),
 		Review: strings.TrimSuffix(get("HOLDFAST_REVIEW_URL"), "/"), MailFrom: get("HOLDFAST_MAIL_FROM"), SMTP: get("HOLDFAST_SMTP"),
 		Secrets: get("HOLDFAST_SECRETS"), Owner: operation.Person(get("HOLDFAST_OWNER")), NoCodes: get("HOLDFAST_CODES") == "off",
+		Destinations: strings.Fields(get("HOLDFAST_TARGETS")),
 	}
 	var missing []error
 	for name, value := range map[string]string{"HOLDFAST_TABLE": c.Table, "HOLDFAST_STATE_MACHINE": c.Machine, "HOLDFAST_STACK": c.Stack, "HOLDFAST_OWNER": string(c.Owner)} {

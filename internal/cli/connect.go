@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +24,7 @@ import (
 	"holdfast/internal/ledger"
 	"holdfast/internal/local"
 	"holdfast/internal/runner"
+	"holdfast/internal/target"
 )
 
 // connection is to a ledger: of a laptop that runs, or of a stack that the environment names.
@@ -29,6 +32,7 @@ type connection struct {
 	config app.Config
 	parts  app.Parts
 	aws    aws.Config
+	laptop *local.Announced // nil for a deployed stack
 }
 
 var errNoLedger = errors.New("no ledger is in reach: start `holdfast local`, or set HOLDFAST_TABLE and the other variables of template.yaml for a deployed stack")
@@ -79,7 +83,7 @@ func laptopConnection(ctx context.Context, a local.Announced) (connection, error
 	}
 	now.Move(offset)
 	cfg := aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
-	return connection{config: c, aws: cfg, parts: app.Parts{
+	return connection{config: c, aws: cfg, laptop: &a, parts: app.Parts{
 		Clock: now, Secrets: a.Secrets,
 		Dynamo: dynamodb.NewFromConfig(cfg, ledger.Bounded, func(o *dynamodb.Options) { o.BaseEndpoint = &a.Addresses.DynamoDB }),
 		States: sfn.NewFromConfig(cfg, func(o *sfn.Options) { o.BaseEndpoint = &a.Addresses.States }),
@@ -106,9 +110,40 @@ func offsetOf(ctx context.Context, url string) (time.Duration, error) {
 	return time.ParseDuration(state.Offset)
 }
 
+// destinations are those of the laptop or stack; --target on the command line counts more.
+func (c connection) destinations(f files) (map[string]target.Destination, error) {
+	out := map[string]target.Destination{}
+	if c.laptop != nil {
+		out = c.laptop.Destinations
+	} else if own, err := target.ParseOverrides(c.config.Destinations); err != nil {
+		return nil, usage{err}
+	} else {
+		out = own
+	}
+	named, err := target.ParseOverrides(f.Target)
+	if err != nil {
+		return nil, usage{err}
+	}
+	maps.Copy(out, named)
+	return out, nil
+}
+
+// configured uses the laptop's own files where the command line names none.
+func (c connection) configured(f files) files {
+	if c.laptop != nil {
+		f.Flows, f.Targets = cmp.Or(f.Flows, c.laptop.FlowsDir), cmp.Or(f.Targets, c.laptop.TargetsDir)
+	}
+	return f
+}
+
 // workOn builds the handlers' parts over the ledger, as the functions have them.
 func (c connection) workOn(ctx context.Context, f files, s *streams) (*work.App, error) {
+	f = c.configured(f)
 	p := work.Parts{Flows: f.flowFS(), Targets: f.targetFS(), Dial: (&net.Dialer{}).DialContext, Notifier: app.Mailer(c.config, c.aws)}
+	var err error
+	if p.Destinations, err = c.destinations(f); err != nil {
+		return nil, err
+	}
 	profiles, compiled, err := work.Load(p)
 	if err != nil {
 		return nil, err

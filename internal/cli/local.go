@@ -81,7 +81,7 @@ func (c *localCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	forget, err := l.Announce()
+	forget, err := l.Announce(c.Flows, c.Targets)
 	if err != nil {
 		return err
 	}

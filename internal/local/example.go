@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/source"
 	"holdfast/internal/source/sourcefile"
+	"holdfast/internal/target"
 )
 
 // Example is a ready call that starts a flow.
@@ -71,6 +72,10 @@ type Announced struct {
 	Addresses   Addresses         `json:"addresses"`
 	Environment map[string]string `json:"environment"`
 	Secrets     Secrets           `json:"secrets"`
+	// Destinations are where the laptop sends to, so that no other command freezes another address into content.
+	Destinations map[string]target.Destination `json:"destinations"`
+	FlowsDir     string                        `json:"flows_dir,omitempty"`
+	TargetsDir   string                        `json:"targets_dir,omitempty"`
 }
 
 // Announcement is where a running laptop is announced to this user's other commands.
@@ -84,12 +89,13 @@ func Announcement() (string, error) {
 
 // Announce writes the addresses and what the commands need to read the ledger to a file that only this user can read,
 // and answers how to take it back.
-func (l *Local) Announce() (func(), error) {
+// The directories are those of the user's own files, or empty.
+func (l *Local) Announce(flowsDir, targetsDir string) (func(), error) {
 	path, err := Announcement()
 	if err != nil {
 		return func() {}, nil // without a home the other commands are told by the environment
 	}
-	raw, err := json.Marshal(Announced{Addresses: l.Addresses, Secrets: l.Secrets, Environment: map[string]string{
+	raw, err := json.Marshal(Announced{Addresses: l.Addresses, Secrets: l.Secrets, Destinations: l.Destinations, FlowsDir: absolute(flowsDir), TargetsDir: absolute(targetsDir), Environment: map[string]string{
 		"HOLDFAST_TABLE": l.Config.Table, "HOLDFAST_STATE_MACHINE": l.Config.Machine, "HOLDFAST_STACK": l.Config.Stack,
 		"HOLDFAST_OWNER": string(l.Config.Owner), "HOLDFAST_REVIEW_URL": l.Config.Review, "HOLDFAST_SMTP": l.Config.SMTP,
 		"HOLDFAST_MAIL_FROM": l.Config.MailFrom, "HOLDFAST_FUNCTION_TIMEOUT_S": "60",
@@ -104,4 +110,14 @@ func (l *Local) Announce() (func(), error) {
 		return nil, err
 	}
 	return func() { _ = os.Remove(path) }, nil
+}
+
+func absolute(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
 }

@@ -21,6 +21,7 @@ import (
 	"holdfast/internal/app/hook"
 	"holdfast/internal/app/work"
 	"holdfast/internal/clock"
+	"holdfast/internal/flow/compile"
 	"holdfast/internal/ledger"
 	"holdfast/internal/local/dynamo"
 	"holdfast/internal/local/outbox"
@@ -74,6 +75,8 @@ type Local struct {
 	Dynamo  *dynamo.Server
 	Secrets Secrets
 	Config  app.Config
+	// Destinations are where each profile's requests go.
+	Destinations map[string]target.Destination
 
 	options   Options
 	functions *functions
@@ -194,6 +197,10 @@ func (l *Local) startHandlers(ctx context.Context) error {
 	if parts.Destinations, err = l.destinations(profiles); err != nil {
 		return err
 	}
+	if err := allSimulated(compiled, parts.Destinations); err != nil {
+		return err
+	}
+	l.Destinations = parts.Destinations
 	base, err := l.base(ctx, runner.Fold(work.Policies(profiles, l.Config)))
 	if err != nil {
 		return err
@@ -258,6 +265,19 @@ func (l *Local) destinations(profiles []*target.Profile) (map[string]target.Dest
 		}
 	}
 	return out, nil
+}
+
+// allSimulated keeps a laptop from sending to a vendor that nobody named on purpose.
+func allSimulated(compiled []*compile.Flow, to map[string]target.Destination) error {
+	for _, f := range compiled {
+		for _, s := range f.File().Stages {
+			if _, ok := to[s.Target]; !ok {
+				return fmt.Errorf("flow %s, stage %s: nothing stands for target %s here; add sim/%s.yaml to the targets directory, or name a real server with --target %s=URL",
+					f.File().Name, s.Name, s.Target, s.Target, s.Target)
+			}
+		}
+	}
+	return nil
 }
 
 // SimFor is the simulated target that stands for a profile's vendor: the one of its name, or of its first word.

@@ -201,6 +201,9 @@ func deployed(ctx context.Context) (*App, error) {
 		return nil, err
 	}
 	p := Parts{Flows: flows.FS, Targets: targets.FS, Dial: (&net.Dialer{}).DialContext, Notifier: app.Mailer(c, cfg)}
+	if p.Destinations, err = target.ParseOverrides(c.Destinations); err != nil {
+		return nil, fmt.Errorf("environment variable HOLDFAST_TARGETS: %w", err)
+	}
 	profiles, compiled, err := Load(p)
 	if err != nil {
 		return nil, err

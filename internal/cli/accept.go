@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"holdfast/internal/app"
+	"holdfast/internal/ledger"
+	"holdfast/internal/operation"
+)
+
+type acceptCmd struct {
+	As   string `required:"" placeholder:"PERSON" help:"Who accepts the restored ledger; recorded."`
+	Yes  bool   `help:"Accept. Without it only what stands is shown."`
+	JSON bool   `help:"Print JSON."`
+}
+
+// Run implements the command.
+func (c *acceptCmd) Run(ctx context.Context, s *streams) error {
+	conn, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := app.Unchecked(ctx, conn.config, conn.parts)
+	if err != nil {
+		return err
+	}
+	_, err = b.Ledger.Check(ctx, b.Identity())
+	switch {
+	case err == nil:
+		fmt.Fprintln(s.out, "This ledger is this stack's own. There is nothing to accept.")
+		return nil
+	case !errors.Is(err, ledger.ErrRestored):
+		return err
+	case !c.Yes:
+		fmt.Fprintf(s.out, "%v\nAccepting makes every open operation unknown: nobody knows what happened after the copy was made. Do it with --yes.\n", err)
+		return failed{}
+	}
+	n, err := b.Ledger.Accept(ctx, b.Identity(), operation.Person(c.As), Doubt(b))
+	if err != nil {
+		return fmt.Errorf("%w; call this again, it goes on where it stopped", err)
+	}
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(map[string]int{"marked": n})
+	}
+	fmt.Fprintf(s.out, "Accepted. %d open operation(s) are now unknown and will be asked about.\n", n)
+	return nil
+}
+
+// Doubt marks one operation of a restored ledger.
+func Doubt(b *app.Base) ledger.Doubt {
+	return func(op operation.Operation, by operation.Person, at operation.Time) (operation.Operation, bool) {
+		f := operation.Restored{At: at, By: by, Attempt: operation.AttemptID(b.ID("at_"))}
+		next, refused := operation.Apply(&op, f, op.Policy)
+		if refused != nil {
+			return op, false
+		}
+		return *next, true
+	}
+}
