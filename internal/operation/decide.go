@@ -34,6 +34,9 @@ func illegal(op *Operation, a Answer, p Policy, now Time) Reason {
 	if !slices.Contains(answersOf[op.Question.Kind], a) {
 		return ReasonNotLegal
 	}
+	if op.Question.Expires != 0 && now >= op.Question.Expires {
+		return ReasonExpired
+	}
 	switch a {
 	case AnswerApprove:
 		return ""
@@ -176,7 +179,9 @@ func standing(op *Operation, d Decided) *Refusal {
 }
 
 func (op *Operation) carryOut(d Decided, q QuestionID, validFor int64, p Policy) {
-	op.Reason = ""
+	if !op.Status.Settled() {
+		op.Reason = ""
+	}
 	switch d.Answer {
 	case AnswerApprove:
 		op.Approval = &Approval{By: d.By, At: d.At, Version: op.Content.Version, Digest: d.Digest, ValidUntil: d.At + Time(validFor), Question: q}
@@ -221,8 +226,19 @@ func (op *Operation) personFound(d Decided, p Policy) {
 		op.Reference = d.Reference
 		return
 	}
-	all := op.oneEffect(p) || op.saysNoOther(d, p)
+	all := op.oneEffect(p) || op.saysNoOther(d, p) || op.Confirmed != 0 && op.oneUnsettled()
 	op.settleExecuted(d.Reference, d.At, func(a *Attempt) bool { return all && a.Over(p.Skew, d.At) })
+}
+
+// oneUnsettled says that a second effect can only be of one attempt.
+func (op *Operation) oneUnsettled() bool {
+	n := 0
+	for i := range op.Attempts {
+		if op.unsettled(&op.Attempts[i]) {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // saysNoOther: the confirmed reference said again means that the other attempts had no effect of their own.

@@ -153,6 +153,9 @@ func collapses(op *Operation, p Policy, now Time) Reason {
 		if a.NoRepeat && a.Generation == op.Generation {
 			return ReasonStoredError
 		}
+		if op.unsettled(a) && a.Restored {
+			return ReasonRestored
+		}
 		if op.unsettled(a) && (op.Filled == nil || a.Digest != op.Filled.Digest || a.Generation != op.Generation) {
 			return ReasonBytesDiffer
 		}

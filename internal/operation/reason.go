@@ -37,7 +37,7 @@ const (
 	ReasonAttemptsSpent     Reason = "attempts_spent"
 	ReasonPermanent         Reason = "rejected_for_good"
 	ReasonStoryFull         Reason = "story_full"
-	ReasonContradiction     Reason = "contradiction"
+	ReasonContradiction     Reason = "contradiction"   // two facts contradicted each other: it is never sent again
 	ReasonDigestMismatch    Reason = "digest_mismatch" // the stored bytes are not the approved ones
 	ReasonProfileMissing    Reason = "profile_missing"
 	ReasonReferenceMissing  Reason = "reference_missing" // an earlier stage's reference is needed and not there
@@ -61,6 +61,7 @@ const (
 	ReasonNotReviewer    Reason = "not_asked" // the question is not put to this person
 	ReasonDecided        Reason = "already_decided"
 	ReasonExpired        Reason = "question_expired"
+	ReasonStands         Reason = "question_stands"  // its time has not ended
 	ReasonNotLegal       Reason = "answer_not_legal" // Choices says why
 	ReasonNotYet         Reason = "answer_could_still_appear"
 	ReasonNoLookup       Reason = "no_lookup"
@@ -72,7 +73,7 @@ const (
 	ReasonWithdrawn      Reason = "withdrawn"
 	ReasonDeclined       Reason = "declined"
 	ReasonPersonClosed   Reason = "closed_without_proof"
-	ReasonRestored       Reason = "restored_ledger"
+	ReasonRestored       Reason = "restored_ledger" // unknown what was sent after the copy was made
 )
 
 // Action is what Next answers. Its zero value asks a person: a forgotten case stops, it never acts.

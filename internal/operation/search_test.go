@@ -8,7 +8,7 @@ import (
 )
 
 // statesBound ends a search that left its bounds; the widest configuration stays well below.
-const statesBound = 400_000
+const statesBound = 4_000_000
 
 // liveSteps is how many steps without faults an operation may need to reach rest.
 const liveSteps = 60
@@ -160,9 +160,11 @@ func (c *config) mustAccept(k *core, w *world, f operation.Fact) string {
 // answerable: a question with no legal answer, now or after the quiet time, holds for ever.
 func (c *config) answerable(w *world) string {
 	later := w.now + windowT + visibleT + leaseT + skewT + 2
-	for _, ch := range operation.Choices(w.op, c.policy, later) {
-		if ch.Legal {
-			return ""
+	for _, at := range []operation.Time{w.now, later} {
+		for _, ch := range operation.Choices(w.op, c.policy, at) {
+			if ch.Legal || ch.Why == operation.ReasonExpired {
+				return "" // an expired question is closed by the sweep
+			}
 		}
 	}
 	return "a question without any legal answer (R7)"
@@ -210,12 +212,15 @@ func configs() []config {
 	for _, prot := range []operation.Protection{operation.ProtectionNone, operation.ProtectionKey, operation.ProtectionNatural} {
 		for _, l := range looks {
 			for _, order := range []operation.Order{operation.OrderLookUp, operation.OrderReplay} {
+				if order == operation.OrderReplay && (!l.lookup || prot == operation.ProtectionNone) {
+					continue // one of the two is missing: there is no order
+				}
 				name := strings.Join([]string{prot.String(), l.name, order.String() + " first"}, ", ")
-				out = append(out, config{name: name, policy: policyOf(prot, l.lookup, l.counts, order), tries: triesMax, lies: true, feeds: true})
+				out = append(out, config{name: name, policy: policyOf(prot, l.lookup, l.counts, order), tries: 2, lies: true, feeds: true, stale: !l.lookup && prot == operation.ProtectionNone})
 			}
 		}
 	}
-	approvals := config{name: "approvals and edits", policy: policyOf(operation.ProtectionKey, true, true, operation.OrderReplay), approvals: true, tries: 2}
+	approvals := config{name: "approvals and edits", policy: policyOf(operation.ProtectionKey, true, true, operation.OrderReplay), approvals: true, tries: 2, stale: true}
 	return append(out, approvals)
 }
 

@@ -51,13 +51,17 @@ func (e *encoder) key(w *world) key {
 	e.operation(w.op, w.now)
 	e.byte(w.n)
 	for i := range w.n {
-		e.try(&w.tries[i], w.now)
+		e.try(&w.tries[i], w)
 	}
 	for i := range w.keys {
 		k := &w.keys[i]
-		e.age(k.at, w.now, windowT+1)
-		e.byte(k.by)
-		e.bool(k.err)
+		if live := w.keyLive(i); live {
+			e.age(k.at, w.now, windowT+1)
+			e.byte(k.by)
+			e.bool(k.err)
+			continue
+		}
+		e.byte(254)
 	}
 	for i := range w.workers {
 		e.worker(w, &w.workers[i])
@@ -83,8 +87,8 @@ func (e *encoder) operation(op *operation.Operation, now operation.Time) {
 	}
 	e.age(op.Look.At, now, lookAge)
 	e.bool(op.Look.Absent != 0)
-	e.order(op, op.Look.At)
-	e.order(op, op.Look.Absent)
+	e.order(op, op.Look.At, false)
+	e.order(op, op.Look.Absent, true)
 	e.byte(min(op.Look.Count, lookupsMax))
 	if q := op.Question; q != nil {
 		e.text(string(q.Kind))
@@ -103,16 +107,14 @@ func (e *encoder) operation(op *operation.Operation, now operation.Time) {
 }
 
 // order encodes how an instant compares with what lookups are judged by.
-func (e *encoder) order(op *operation.Operation, t operation.Time) {
+func (e *encoder) order(op *operation.Operation, t operation.Time, shown bool) {
 	for i := range op.Attempts {
 		a := &op.Attempts[i]
 		over := max(a.Recorded, a.LeaseUntil)
 		if a.Recorded != 0 {
 			over = a.Recorded
 		}
-		e.bool(t > a.LeaseUntil+skewT)
-		e.bool(t >= over+visibleT)
-		e.bool(t >= over+visibleT+skewT)
+		e.bool(shown && op.Policy.AbsentCounts && t >= over+visibleT+skewT)
 		e.bool(a.Attested != nil && t > a.Attested.At)
 	}
 }
@@ -137,17 +139,23 @@ func (e *encoder) attempt(op *operation.Operation, a *operation.Attempt, now ope
 	}
 }
 
-func (e *encoder) try(t *try, now operation.Time) {
+func (e *encoder) try(t *try, w *world) {
 	e.byte(int(t.truth))
-	if t.truth == truthPending || t.truth == truthEffect {
-		e.age(t.sentAt, now, visibleT+1)
+	if t.truth == truthPending || t.truth == truthEffect && w.op.Policy.AbsentCounts {
+		e.age(t.sentAt, w.now, visibleT+1)
 	}
 	e.byte(t.gen<<4 | t.version)
 	e.bool(t.proven)
 	e.bool(t.stored)
+	e.bool(t.storedBefore)
 	e.bool(t.attested != 0)
 	e.bool(t.lookedFor)
-	e.bool(t.absent)
+	e.bool(t.absent && absentMatters(w.op.Policy))
+}
+
+// absentMatters: only there does the oracle ask whether a lookup came late enough.
+func absentMatters(p operation.Policy) bool {
+	return p.AbsentCounts && p.Protection != operation.ProtectionNone && p.Order == operation.OrderLookUp
 }
 
 func (e *encoder) worker(w *world, k *worker) {
@@ -165,11 +173,14 @@ func (e *encoder) worker(w *world, k *worker) {
 		e.text(string(k.ref))
 	case phaseLook:
 		e.age(k.at, w.now, lookAge)
-		e.order(w.op, k.at)
+		e.order(w.op, k.at, true)
+		for i := range w.op.Attempts {
+			e.bool(k.at > w.op.Attempts[i].LeaseUntil+skewT)
+		}
 		e.byte(int(k.look))
 		e.text(string(k.ref))
 		for _, q := range k.quiet {
-			e.bool(q)
+			e.bool(q && absentMatters(w.op.Policy))
 		}
 	}
 }

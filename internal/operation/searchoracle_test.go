@@ -14,6 +14,9 @@ func (w *world) illegalSend(c *config, i int) string {
 	if why := w.unapproved(i, t.version); why != "" {
 		return why
 	}
+	if t.storedBefore {
+		return "sent again under a key that has a stored error (R3)"
+	}
 	for j := range me.try {
 		if why := w.unsafeAfter(c, j, me.try, w.now+clocks[i]); why != "" {
 			return why
@@ -28,8 +31,6 @@ func (w *world) unsafeAfter(c *config, j, i int, now operation.Time) string {
 	switch {
 	case a.proven:
 		return ""
-	case a.stored && a.gen == b.gen:
-		return "sent again under a key that has a stored error (R3)"
 	case a.attested != 0 && c.policy.Lookup && !a.lookedFor:
 		return "sent on a person's word without a last lookup (R3)"
 	case a.attested != 0:
@@ -42,6 +43,16 @@ func (w *world) unsafeAfter(c *config, j, i int, now operation.Time) string {
 		return "replayed before a lookup could have shown the effect (R3)"
 	}
 	return ""
+}
+
+// storedError says that an error stored under the key of a generation is on record.
+func (w *world) storedError(gen int) bool {
+	for j := range w.n {
+		if w.tries[j].stored && w.tries[j].gen == gen {
+			return true
+		}
+	}
+	return false
 }
 
 // oldest is the claim of the oldest attempt before i under the key that is not proven not executed.

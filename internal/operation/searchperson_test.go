@@ -6,8 +6,10 @@ const person = "the person"
 
 // personActs: reads a page, answers from it now, late or twice, and does what only people do.
 func (c *config) personActs(k *core, w *world, out emit) {
-	c.reads(w, out)
-	c.posts(k, w, out)
+	c.reads(k, w, out)
+	if c.stale {
+		c.posts(k, w, out)
+	}
 	c.answers(k, w, out)
 	if c.approvals && w.edits == 0 {
 		n := *w
@@ -23,7 +25,7 @@ func (w *world) current() bool {
 }
 
 // reads: the person opens the page and looks in the target.
-func (c *config) reads(w *world, out emit) {
+func (c *config) reads(k *core, w *world, out emit) {
 	q := w.op.Question
 	if q == nil || w.current() {
 		return
@@ -36,6 +38,10 @@ func (c *config) reads(w *world, out emit) {
 	}
 	n := *w
 	n.page = page
+	if !c.stale { // reads and posts at once
+		c.posts(k, &n, out)
+		return
+	}
 	out(n, label{who: person, what: "reads the question and looks in the target"})
 }
 
@@ -86,6 +92,9 @@ func (c *config) attests(k *core, w *world, d operation.Decided, what string, ou
 		return
 	}
 	n := *w
+	if !c.stale {
+		n.page = seen{}
+	}
 	if !w.page.clean {
 		n.lies++
 		what += ", wrongly"

@@ -98,9 +98,6 @@ func (s *sender) fresh(gen int) {
 
 // look asks the target; the answer is what it showed when the question arrived, recorded at any later time.
 func (c *config) look(w *world, i int, out emit) {
-	if w.workers[1-i].phase == phaseLook {
-		return // one lookup at a time keeps the search small; each may be as late as it likes
-	}
 	var certain, possible []operation.Reference
 	for j := range w.n {
 		if w.tries[j].truth != truthEffect {

@@ -16,8 +16,8 @@ const (
 	skewT      = 1
 	lateT      = 1 // the target carries a request out at the latest this long after it was sent
 	visibleT   = 2 // and shows it in a complete lookup at the latest this long after
-	windowT    = 9
-	marginT    = 2
+	windowT    = 7
+	marginT    = 1
 	lookupsMax = 2
 	beginning  = operation.Time(1000)
 )
@@ -73,16 +73,17 @@ const (
 
 // try is the true history of one attempt, kept apart from what the core believes.
 type try struct {
-	truth     truth
-	claimed   operation.Time
-	sentAt    operation.Time
-	gen       int
-	version   int
-	proven    bool // a documented refusal, or no byte sent, was recorded
-	stored    bool // a stored error was recorded
-	attested  operation.Time
-	lookedFor bool // a lookup after the word found nothing
-	absent    bool // a lookup that left when it could no longer appear found nothing
+	truth        truth
+	claimed      operation.Time
+	sentAt       operation.Time
+	gen          int
+	version      int
+	storedBefore bool // a stored error under the same key was recorded when this was claimed
+	proven       bool // a documented refusal, or no byte sent, was recorded
+	stored       bool // a stored error was recorded
+	attested     operation.Time
+	lookedFor    bool // a lookup after the word found nothing
+	absent       bool // a lookup that left when it could no longer appear found nothing
 }
 
 // phase is where a worker stands in one attempt or lookup. A frozen worker just stays in its phase.
@@ -151,6 +152,7 @@ type config struct {
 	tries     int
 	lies      bool
 	feeds     bool
+	stale     bool // the person's words may arrive late and twice
 }
 
 func policyOf(prot operation.Protection, lookup, counts bool, order operation.Order) operation.Policy {

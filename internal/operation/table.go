@@ -272,7 +272,7 @@ func lapse(op *Operation, f Fact, p Policy) *Refusal {
 	case q == nil || q.ID != l.Question:
 		return refuse(ReasonNoQuestion)
 	case q.Expires == 0 || l.At < q.Expires:
-		return refuse(ReasonNotYet)
+		return refuse(ReasonStands)
 	}
 	op.answer(Decision{Answer: AnswerExpired, At: l.At})
 	op.note(Evidence{Kind: EvidenceExpired, At: l.At})
@@ -317,7 +317,7 @@ func reopen(op *Operation, f Fact, _ Policy) *Refusal {
 		return refuse(ReasonAttemptOpen)
 	}
 	if op.Contradiction != nil { // an effect is known: acknowledging it does not undo it
-		return refuse(op.Contradiction.Reason)
+		return refuse(ReasonContradiction)
 	}
 	op.Status, op.Reason, op.Approval = StatusProposed, "", nil
 	op.release()
