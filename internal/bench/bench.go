@@ -193,7 +193,7 @@ func drain(ctx context.Context, l *local.Local) error {
 		if len(out.Executions) == 0 {
 			return nil
 		}
-		if now := l.States.Transitions(); now == before {
+		if now := l.States.Transitions(); now == before && l.Busy() == 0 {
 			l.Clock.Move(drainStep)
 		} else {
 			before = now

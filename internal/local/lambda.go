@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -22,6 +23,7 @@ type functions struct {
 	mu    sync.RWMutex
 	byArn map[string]function
 	work  sync.WaitGroup
+	busy  atomic.Int64
 }
 
 type function struct {
@@ -59,7 +61,9 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 		err error
 	}
 	done := make(chan answer, 1)
+	f.busy.Add(1)
 	f.work.Go(func() {
+		defer f.busy.Add(-1)
 		out, err := fn.handler.Invoke(productTime{limited, f.clock.Now().Add(fn.limit)}, payload)
 		done <- answer{out, err}
 	})
@@ -95,3 +99,6 @@ type productTime struct {
 
 // Deadline implements context.Context.
 func (c productTime) Deadline() (time.Time, bool) { return c.deadline, true }
+
+// Busy is the number of function calls in progress.
+func (l *Local) Busy() int64 { return l.functions.busy.Load() }
