@@ -120,6 +120,9 @@ func stageMove(run *Run, i int, ops map[ID]*Operation, policy func(*Operation) P
 		return RunMove{Action: ActionAsk, Kind: QuestionResolve, Reason: ReasonProfileMissing, Stage: i}
 	}
 	m := Next(op, policy(op), now)
+	if failed := op.Status == StatusFailed || op.Status == StatusDeclined; failed && run.Stages[i].OnFailed == OnFailedHold && !run.Stages[i].Continue && m.Action == ActionDone {
+		return RunMove{Action: ActionAsk, Kind: QuestionResolve, Reason: ReasonAttemptsSpent, Stage: i}
+	}
 	if op.Status == StatusConfirmed && m.Action == ActionAsk && op.Question != nil {
 		// It stays on the worklist by itself; the run does not wait for the answer.
 		return RunMove{Action: ActionDone, Reason: ReasonConfirmed, Stage: i}
