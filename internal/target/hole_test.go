@@ -167,3 +167,32 @@ func TestFilledBodyStaysTheApprovedOne(t *testing.T) {
 		}
 	})
 }
+
+// R5: a stored request that could not be sent exactly as it stands is refused when it is read.
+func TestR05_StoredRequestsAreCheckedAgain(t *testing.T) {
+	t.Parallel()
+	good := render(t, "generic-none")
+	for name, change := range map[string]func(*target.Request){
+		"dot segments":    func(r *target.Request) { r.URL = r.Base + "/a/../b" },
+		"other host":      func(r *target.Request) { r.URL = "https://elsewhere.example.com/effects" },
+		"host continued":  func(r *target.Request) { r.URL = r.Base + ".evil.example.com/effects" },
+		"plain http":      func(r *target.Request) { r.Base, r.URL = "http://example.com", "http://example.com/effects" },
+		"method":          func(r *target.Request) { r.Method = "CONNECT" },
+		"two lines":       func(r *target.Request) { r.Headers[0].Value = "a\r\nHost: b" },
+		"reserved header": func(r *target.Request) { r.Headers = []target.Header{{Name: "Authorization", Value: "Bearer x"}} },
+		"unsorted":        func(r *target.Request) { slices.Reverse(r.Headers) },
+		"spelling":        func(r *target.Request) { r.Headers = []target.Header{{Name: "x-a", Value: "b"}} },
+		"space in path":   func(r *target.Request) { r.URL = r.Base + "/a b" },
+		"fragment":        func(r *target.Request) { r.URL = r.Base + "/a#b" },
+	} {
+		r := good
+		r.Headers = slices.Clone(good.Headers)
+		change(&r)
+		if _, err := target.Decode(r.Encode()); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	if _, err := target.Decode(good.Encode()); err != nil {
+		t.Errorf("the good one: %v", err)
+	}
+}
