@@ -50,8 +50,10 @@ type Result struct {
 	Duplicates        int     `json:"duplicates"`
 	Unresolved        int     `json:"unresolved"`
 	Unowned           int     `json:"unowned"`
-	HeapMiB           float64 `json:"heap_mib"`
-	Refused           int     `json:"refused"`
+	// Why counts the unresolved operations by their status and the reason of their next step.
+	Why     map[string]int `json:"why,omitempty"`
+	HeapMiB float64        `json:"heap_mib"`
+	Refused int            `json:"refused"`
 }
 
 // Counter counts ledger calls by their API's name.
@@ -221,6 +223,10 @@ func count(ctx context.Context, l *local.Local, r *Result) error {
 		step, settled := stepOf(f)
 		if f.Operation != nil && !settled {
 			r.Unresolved++
+			if r.Why == nil {
+				r.Why = map[string]int{}
+			}
+			r.Why[fmt.Sprintf("%s, %s: %s", f.Operation.Status, step.Action, step.Reason)]++
 		}
 		if step.Action != operation.ActionDone && (step.Owner == "" || step.Due == 0) {
 			r.Unowned++

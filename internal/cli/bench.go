@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func (c *benchCmd) Run(ctx context.Context, s *streams) error {
 			}
 		}
 	}
-	r, err := measure(ctx, o)
+	r, err := measure(ctx, o, s)
 	if err != nil {
 		return err
 	}
@@ -53,13 +54,14 @@ func (c *benchCmd) Run(ctx context.Context, s *streams) error {
 	return err
 }
 
-func measure(ctx context.Context, o bench.Options) (bench.Result, error) {
+func measure(ctx context.Context, o bench.Options, s *streams) (bench.Result, error) {
 	lo, err := files{}.options()
 	if err != nil {
 		return bench.Result{}, err
 	}
 	var counter bench.Counter
 	lo.OnCall = counter.Call
+	lo.Log = slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	l, err := local.Start(ctx, lo)
 	if err != nil {
 		return bench.Result{}, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,10 +27,21 @@ type functions struct {
 	busy  atomic.Int64
 }
 
+// function keeps its idle environments. As in Lambda, an environment serves one invocation at a time: a handler of
+// aws-lambda-go hands out a buffer that its next invocation writes to.
 type function struct {
-	name    string
-	handler lambda.Handler
-	limit   time.Duration
+	name  string
+	limit time.Duration
+	idle  *sync.Pool // of lambda.Handler
+}
+
+// call makes one invocation in an environment of its own and copies the answer before the environment is reused.
+func (f function) call(ctx context.Context, payload []byte) ([]byte, error) {
+	environment := f.idle.Get().(lambda.Handler)
+	out, err := environment.Invoke(ctx, payload)
+	out = slices.Clone(out)
+	f.idle.Put(environment)
+	return out, err
 }
 
 func newFunctions(c clock.Clock) *functions {
@@ -42,7 +54,9 @@ func functionArn(id string) string { return "arn:aws:lambda:us-east-1:0000000000
 func (f *functions) add(id string, handler any, limit time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.byArn[functionArn(id)] = function{name: id, handler: lambda.NewHandler(handler), limit: limit}
+	f.byArn[functionArn(id)] = function{
+		name: id, limit: limit, idle: &sync.Pool{New: func() any { return lambda.NewHandler(handler) }},
+	}
 }
 
 // Invoke implements states.Invoker. A handler that outlives its limit is left behind, as a killed function's request
@@ -64,7 +78,7 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 	f.busy.Add(1)
 	f.work.Go(func() {
 		defer f.busy.Add(-1)
-		out, err := fn.handler.Invoke(productTime{limited, f.clock.Now().Add(fn.limit)}, payload)
+		out, err := fn.call(productTime{limited, f.clock.Now().Add(fn.limit)}, payload)
 		done <- answer{out, err}
 	})
 	select {
