@@ -92,8 +92,19 @@ func (p Policy) collapse(a, b *Attempt) bool {
 	case ProtectionNatural:
 		return true
 	case ProtectionKey:
-		apart := max(a.Claimed.Sub(b.Claimed), b.Claimed.Sub(a.Claimed))
+		apart := max(b.sentBy().Sub(a.Claimed), a.sentBy().Sub(b.Claimed))
 		return a.Generation == b.Generation && a.Version == b.Version && !a.Restored && !b.Restored && apart < p.KeyWindow-p.KeyMargin
 	}
 	return false
+}
+
+// sentBy is when the attempt's request left at the latest. A replay's fence minded the window already.
+func (a *Attempt) sentBy() Time {
+	switch {
+	case a.Replay:
+		return a.Claimed
+	case a.Recorded != 0:
+		return min(a.Recorded, a.LeaseUntil)
+	}
+	return a.LeaseUntil
 }
