@@ -23,14 +23,15 @@ const (
 )
 
 type commands struct {
-	Local    localCmd    `cmd:"" help:"Run everything on this laptop: handlers, state machine, ledger, simulated targets."`
-	Validate validateCmd `cmd:"" help:"Check flow and target files; errors say file, line and what is allowed."`
-	Inspect  inspectCmd  `cmd:"" help:"Tell the story behind any id."`
-	Again    againCmd    `cmd:"" help:"Run again: show what it will do for each operation, then do it with --yes."`
-	Stop     stopCmd     `cmd:"" help:"Withdraw what is not yet sent."`
-	Resolve  resolveCmd  `cmd:"" help:"Decide what waits for a person: shows the possible answers, or takes one."`
-	Bench    benchCmd    `cmd:"" help:"Run many runs through a laptop and count what each costs."`
-	Accept   acceptCmd   `cmd:"" help:"Accept a restored ledger: everything open becomes unknown."`
+	Local      localCmd      `cmd:"" help:"Run everything on this laptop: handlers, state machine, ledger, simulated targets."`
+	Acceptance acceptanceCmd `cmd:"" help:"Play the six cases against a flow and report with evidence."`
+	Validate   validateCmd   `cmd:"" help:"Check flow and target files; errors say file, line and what is allowed."`
+	Inspect    inspectCmd    `cmd:"" help:"Tell the story behind any id."`
+	Again      againCmd      `cmd:"" help:"Run again: show what it will do for each operation, then do it with --yes."`
+	Stop       stopCmd       `cmd:"" help:"Withdraw what is not yet sent."`
+	Resolve    resolveCmd    `cmd:"" help:"Decide what waits for a person: shows the possible answers, or takes one."`
+	Bench      benchCmd      `cmd:"" help:"Run many runs through a laptop and count what each costs."`
+	Accept     acceptCmd     `cmd:"" help:"Accept a restored ledger: everything open becomes unknown."`
 }
 
 // streams are where a command reads and writes.

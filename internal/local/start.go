@@ -143,9 +143,5 @@ func (l *Local) sweeps(ctx context.Context) {
 
 // SweepOnce calls the sweep function through its Lambda signature.
 func (l *Local) SweepOnce(ctx context.Context) ([]byte, error) {
-	out, fnErr, err := l.functions.Invoke(ctx, functionArn("SweepFunction"), []byte("{}"))
-	if fnErr != nil {
-		return nil, fmt.Errorf("sweep: %s", fnErr.Payload)
-	}
-	return out, err
+	return l.Invoke(ctx, "SweepFunction", []byte("{}"))
 }

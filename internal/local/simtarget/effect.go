@@ -253,7 +253,8 @@ var operationMark = regexp.MustCompile(`\bop_[0-9A-Za-z]+`)
 // it: in its own field, the natural key, the key, the item, the address or the body; else the first of these.
 func (t *target) effectOf(c call, sc scope, rec *record) Effect {
 	rule := c.route.Effect
-	e := Effect{Time: rec.at.UTC().Format(timeShape), Route: c.route.Name, Reference: rec.id, Connection: c.x.conn}
+	e := Effect{Time: rec.at.UTC().Format(timeShape), Route: c.route.Name, Reference: rec.id, Connection: c.x.conn,
+		Method: c.x.method, Path: c.x.path, BodyDigest: c.x.bodyDigest(), BodyBytes: len(c.x.raw)}
 	if rule.Key != nil {
 		e.Key = rule.Key.At.text(sc)
 	}

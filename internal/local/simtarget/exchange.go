@@ -164,3 +164,9 @@ func matchPath(pattern, path string) (map[string]string, bool) {
 	}
 	return params, true
 }
+
+// bodyDigest is the SHA-256 of the body as it came.
+func (x *exchange) bodyDigest() string {
+	sum := sha256.Sum256(x.raw)
+	return hex.EncodeToString(sum[:])
+}

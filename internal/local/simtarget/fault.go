@@ -59,6 +59,7 @@ type Fault struct {
 	Count       int      `json:"count,omitempty"`
 	Probability float64  `json:"probability,omitempty"`
 	Delay       Duration `json:"delay,omitzero"`
+	Skip        int      `json:"skip,omitempty"`  // matching requests that pass first
 	Match       string   `json:"match,omitempty"` // route name, "effects", "lookups"; empty: where the kind makes sense
 	Used        int      `json:"used"`
 }
@@ -176,8 +177,8 @@ func checkFault(spec Spec, f Fault) error {
 	switch {
 	case !known:
 		return fmt.Errorf("unknown kind %q; known: %s", f.Kind, kindNames())
-	case f.Count < 0 || !(f.Probability >= 0 && f.Probability <= 1):
-		return errors.New("count has to be 0 or more, probability between 0 and 1")
+	case f.Count < 0 || f.Skip < 0 || !(f.Probability >= 0 && f.Probability <= 1):
+		return errors.New("count and skip have to be 0 or more, probability between 0 and 1")
 	case f.Count == 0 && f.Probability == 0:
 		return errors.New("say for how many requests: give count, or probability, or both")
 	case f.Delay < 0 || time.Duration(f.Delay) > faultDelayMax:
@@ -275,6 +276,10 @@ func (s *faultSet) take(target string, at stage, routes ...*Route) (struck []Fau
 	for _, f := range s.faults {
 		info, _ := infoOf(f.Kind)
 		if f.Target != target || info.stage != at || !f.applies(info, routes) || !f.strikes(s.rng) {
+			continue
+		}
+		if f.Skip > 0 {
+			f.Skip--
 			continue
 		}
 		f.Used++

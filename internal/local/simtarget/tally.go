@@ -11,6 +11,10 @@ type Effect struct {
 	Natural    string `json:"natural,omitempty"`
 	Reference  string `json:"reference"`
 	Connection int    `json:"connection"`
+	Method     string `json:"method"` // of the request, whole as it came
+	Path       string `json:"path"`
+	BodyDigest string `json:"body_digest"` // SHA-256 of the body's bytes
+	BodyBytes  int    `json:"body_bytes"`
 }
 
 // Connection is what one connection carried.
