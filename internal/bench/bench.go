@@ -32,7 +32,7 @@ type Options struct {
 	Runs        int
 	Concurrency int
 	Lost        float64 // share of requests whose answer is lost after the effect
-	Err         float64 // share answered with the target's own "unavailable" before any effect
+	Err         float64 // share refused with the target's own "too many requests", before any effect
 	Repeat      int     // deliveries of each event
 	Progress    func(done int)
 }
@@ -106,7 +106,7 @@ func Run(ctx context.Context, l *local.Local, c *Counter, o Options) (Result, er
 
 func faults(l *local.Local, o Options) error {
 	for _, name := range []string{"generic-key", "generic-lookup"} {
-		for kind, p := range map[simtarget.Kind]float64{simtarget.KindLostAfterCommit: o.Lost, simtarget.KindBrokenBefore: o.Err} {
+		for kind, p := range map[simtarget.Kind]float64{simtarget.KindLostAfterCommit: o.Lost, simtarget.KindLimited: o.Err} {
 			if p <= 0 {
 				continue
 			}

@@ -112,9 +112,9 @@ func TestRefusalsHaveTheTargetsOwnShape(t *testing.T) {
 		{"resend", "POST", "/emails", `not json`, nil, 422, "name", "missing_required_field"},
 		{"resend", "GET", "/emails/none", "", nil, 404, "name", "not_found"},
 		{"resend", "GET", "/nothing", "", nil, 404, "name", "not_found"},
-		{"generic-key", "POST", "/effects", post, nil, 400, "error", "key_missing"},
-		{"generic-lookup", "GET", "/effects", "", nil, 400, "error", "invalid"},
-		{"generic-natural", "POST", "/effects/a", "", nil, 404, "error", "not_found"},
+		{"generic-key", "POST", "/effects", post, nil, 400, "error.code", "key_missing"},
+		{"generic-lookup", "GET", "/effects", "", nil, 400, "error.code", "invalid"},
+		{"generic-natural", "POST", "/effects/a", "", nil, 404, "error.code", "not_found"},
 	}
 	for _, c := range cases {
 		t.Run(c.target+c.path+c.want, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestGenericKeyOtherPayload(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.wantStatus(w.call("generic-key", "POST", "/effects", post, "Idempotency-Key", "k"), 201)
-	w.wantField(w.call("generic-key", "POST", "/effects", `{"x":2}`, "Idempotency-Key", "k"), "error", "key_reused")
+	w.wantField(w.call("generic-key", "POST", "/effects", `{"x":2}`, "Idempotency-Key", "k"), "error.code", "key_reused")
 	w.wantEffects("generic-key", 1)
 }
 

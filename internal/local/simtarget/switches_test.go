@@ -92,8 +92,8 @@ func TestSpoiledAnswers(t *testing.T) {
 		body        string
 		effects     int
 	}{
-		{simtarget.KindBrokenBefore, 500, "application/json", `"error":"internal"`, 0},
-		{simtarget.KindBrokenAfter, 500, "application/json", `"error":"internal"`, 1},
+		{simtarget.KindBrokenBefore, 500, "application/json", `"code":"internal"`, 0},
+		{simtarget.KindBrokenAfter, 500, "application/json", `"code":"internal"`, 1},
 		{simtarget.KindUnreadable, 200, "application/json", `{"id": "`, 1},
 		{simtarget.KindRedirect, 307, "", "", 0},
 		{simtarget.KindProxyBefore, 403, "text/html", "firewall", 0},
