@@ -3,7 +3,9 @@ package simtarget_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -40,7 +42,8 @@ func TestEffectsReport(t *testing.T) {
 	}
 	r := got.Targets["generic-key"]
 	want := simtarget.Report{Effects: 1, Requests: 2, Replays: 1, ByOperation: map[string]int{"op_a": 1}, ByRoute: map[string]int{"create": 1},
-		List: []simtarget.Effect{{Route: "create", Operation: "op_a", Key: "op_a.1", Connection: 1}}}
+		List: []simtarget.Effect{{Route: "create", Operation: "op_a", Key: "op_a.1", Connection: 1, Method: "POST", Path: "/effects",
+			BodyDigest: fmt.Sprintf("%x", sha256.Sum256([]byte(post))), BodyBytes: len(post)}}}
 	r.List[0].Time, r.List[0].Reference, r.Connections = "", "", nil
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
