@@ -77,9 +77,12 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 	done := make(chan answer, 1)
 	f.busy.Add(1)
 	f.work.Go(func() {
-		defer f.busy.Add(-1)
-		out, err := fn.call(productTime{limited, f.clock.Now().Add(fn.limit)}, payload)
-		done <- answer{out, err}
+		a := answer{err: messages.InvokeResponse_Error{Type: "Runtime.ExitError", Message: fn.name + " ended without an answer"}}
+		defer func() { // also when the handler's goroutine ends on the way, as a killed process does
+			f.busy.Add(-1)
+			done <- a
+		}()
+		a.out, a.err = fn.call(productTime{limited, f.clock.Now().Add(fn.limit)}, payload)
 	})
 	select {
 	case a := <-done:

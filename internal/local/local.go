@@ -30,6 +30,7 @@ import (
 	"holdfast/internal/operation"
 	"holdfast/internal/runner"
 	"holdfast/internal/target"
+	"holdfast/internal/target/wire"
 )
 
 // Options say how a laptop runs. Every address is on loopback.
@@ -42,7 +43,8 @@ type Options struct {
 	Sources fs.FS
 	// Destinations are real servers for profiles, by name; a profile without one gets its simulated target.
 	Destinations map[string]target.Destination
-	Seed         uint64 // of the simulated targets
+	Seed         uint64         // of the simulated targets
+	Clock        *clock.Movable // shared with what outlives this laptop; nil makes a new one
 	Log          *slog.Logger
 	// Around, when set, stands around every call to the embedded DynamoDB server.
 	Around func(dynamo.Call, func() dynamo.Reply) dynamo.Reply
@@ -50,6 +52,20 @@ type Options struct {
 	OnCall func(call string, units float64)
 	// SweepEvery is the schedule of the sweep by the product's clock; 0 means a minute, negative means never.
 	SweepEvery time.Duration
+	// Outside is what goes on when this laptop ends. Nil parts are the laptop's own and end with it.
+	Outside Outside
+}
+
+// Outside are the systems and the time that do not end with a process of the product, for whoever starts it again.
+type Outside struct {
+	Clock   *clock.Movable
+	Dynamo  *dynamo.Server
+	Sim     *simtarget.Sim
+	Secrets Secrets
+	// Dial makes the connections to targets.
+	Dial wire.Dial
+	// States stands around every call to the Step Functions API.
+	States func(http.RoundTripper) http.RoundTripper
 }
 
 // Addresses are where a running laptop is reached.
@@ -98,7 +114,10 @@ func Start(ctx context.Context, o Options) (*Local, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Local{options: o, Clock: clock.New(), log: o.Log, done: make(chan struct{})}
+	l := &Local{options: o, Clock: o.Outside.Clock, log: o.Log, done: make(chan struct{})}
+	if l.Clock == nil {
+		l.Clock = clock.New()
+	}
 	l.functions = newFunctions(l.Clock)
 	if err := l.start(ctx); err != nil {
 		close(l.done)
@@ -139,6 +158,30 @@ func (l *Local) start(ctx context.Context) error {
 
 // startServices starts what stands for AWS and for the outside world.
 func (l *Local) startServices(ctx context.Context) error {
+	err := l.startDynamo()
+	if err != nil {
+		return err
+	}
+	if l.DynamoDB, err = l.listen(l.Dynamo); err != nil {
+		return err
+	}
+	l.Outbox = outbox.New(outbox.Options{Clock: l.Clock})
+	l.closers = append(l.closers, l.Outbox.Close)
+	if err := l.startSim(); err != nil {
+		return err
+	}
+	if l.Secrets = l.options.Outside.Secrets; l.Secrets == nil {
+		if l.Secrets, err = loadSecrets(l.options.Dir, sourceSecrets(l.options.Sources)); err != nil {
+			return err
+		}
+	}
+	return l.startStates()
+}
+
+func (l *Local) startDynamo() error {
+	if l.Dynamo = l.options.Outside.Dynamo; l.Dynamo != nil {
+		return nil
+	}
 	dir := ""
 	if l.options.Dir != "" {
 		dir = filepath.Join(l.options.Dir, "dynamodb")
@@ -151,21 +194,20 @@ func (l *Local) startServices(ctx context.Context) error {
 		return err
 	}
 	l.closers = append(l.closers, l.Dynamo.Close)
-	if l.DynamoDB, err = l.listen(l.Dynamo); err != nil {
-		return err
+	return nil
+}
+
+func (l *Local) startSim() error {
+	if l.Sim = l.options.Outside.Sim; l.Sim != nil {
+		return nil
 	}
-	l.Outbox = outbox.New(outbox.Options{Clock: l.Clock})
-	l.closers = append(l.closers, l.Outbox.Close)
 	specs, err := simtarget.Load(l.options.Sims)
 	if err != nil {
 		return err
 	}
 	l.Sim = simtarget.New(simtarget.Options{Clock: l.Clock, Specs: specs, Seed: l.options.Seed})
 	l.closers = append(l.closers, l.Sim.Close)
-	if l.Secrets, err = loadSecrets(l.options.Dir, sourceSecrets(l.options.Sources)); err != nil {
-		return err
-	}
-	return l.startStates()
+	return nil
 }
 
 // sourceSecrets names a secret for each source file; the file's own checks come later.
@@ -189,7 +231,7 @@ func (l *Local) startHandlers(ctx context.Context) error {
 		Table: tableName, Machine: states.MachineArn(machineName), Stack: "local", Review: l.Review, MailFrom: "holdfast@example.com",
 		SMTP: smtp, Owner: ownerLocal, FunctionTimeout: time.Minute,
 	}
-	parts := work.Parts{Flows: l.options.Flows, Targets: l.options.Targets, Dial: (&net.Dialer{}).DialContext, Notifier: app.Mailer(l.Config, awsConfig())}
+	parts := work.Parts{Flows: l.options.Flows, Targets: l.options.Targets, Dial: l.dial(), Notifier: app.Mailer(l.Config, awsConfig())}
 	profiles, compiled, err := work.Load(parts)
 	if err != nil {
 		return err
@@ -218,6 +260,20 @@ func (l *Local) startHandlers(ctx context.Context) error {
 	return l.addFunctions(in.Handle)
 }
 
+func (l *Local) dial() wire.Dial {
+	if d := l.options.Outside.Dial; d != nil {
+		return d
+	}
+	return (&net.Dialer{}).DialContext
+}
+
+func (l *Local) aroundStates() http.RoundTripper {
+	if around := l.options.Outside.States; around != nil {
+		return around(l.States.Transport())
+	}
+	return l.States.Transport()
+}
+
 func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {
 	cfg := awsConfig()
 	parts := app.Parts{Clock: l.Clock, Secrets: l.Secrets, Fold: fold, Log: l.log, OnCall: l.options.OnCall}
@@ -233,7 +289,7 @@ func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {
 			o.BaseEndpoint = &url
 			return
 		}
-		o.HTTPClient, o.BaseEndpoint = &http.Client{Transport: l.States.Transport()}, &l.Addresses.States
+		o.HTTPClient, o.BaseEndpoint = &http.Client{Transport: l.aroundStates()}, &l.Addresses.States
 	})
 	if err := makeTable(ctx, parts.Dynamo); err != nil {
 		return nil, err
@@ -245,19 +301,23 @@ func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {
 func (l *Local) destinations(profiles []*target.Profile) (map[string]target.Destination, error) {
 	out := map[string]target.Destination{}
 	urls := map[string]string{}
-	for _, name := range l.Sim.Names() {
-		url, err := l.Sim.Listen(name, "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		urls[name] = url
-	}
 	for _, p := range profiles {
 		if d, ok := l.options.Destinations[p.Name]; ok {
 			out[p.Name] = d
-		} else if url, ok := urls[SimFor(p.Name, l.Sim.Names())]; ok {
-			out[p.Name] = target.Destination{Base: url, Account: "local"}
+			continue
 		}
+		name := SimFor(p.Name, l.Sim.Names())
+		if name == "" {
+			continue
+		}
+		if urls[name] == "" {
+			url, err := l.Sim.Listen(name, "127.0.0.1:0")
+			if err != nil {
+				return nil, err
+			}
+			urls[name] = url
+		}
+		out[p.Name] = target.Destination{Base: urls[name], Account: "local"}
 	}
 	for name := range l.options.Destinations {
 		if _, ok := out[name]; !ok {
