@@ -10,5 +10,5 @@ import (
 )
 
 func main() {
-	lambda.Start(work.Must(context.Background()).Runner.Plan)
+	lambda.Start(work.MustPlan(context.Background()).Runner.Plan)
 }

@@ -44,7 +44,6 @@ type App struct {
 	Review *web.Review
 	Sweep  *sweep.Sweep
 	Flows  map[string]*compile.Flow
-	Shapes []error // stages whose business key has another shape than the ledger knows
 }
 
 // killMargin is how much longer than the function's timeout a lease is.
@@ -191,6 +190,15 @@ func Must(ctx context.Context) *App {
 	return a
 }
 
+// MustPlan is Must for the function that makes operations: it also compares the shapes of all business keys.
+func MustPlan(ctx context.Context) *App {
+	a := Must(ctx)
+	if err := a.KeepShapes(ctx); err != nil {
+		panic(err)
+	}
+	return a
+}
+
 func deployed(ctx context.Context) (*App, error) {
 	c, err := app.ConfigFrom(os.Getenv)
 	if err != nil {
@@ -214,9 +222,5 @@ func deployed(ctx context.Context) (*App, error) {
 		return nil, err
 	}
 	slog.SetDefault(b.Log)
-	a, err := New(ctx, b, p, profiles, compiled)
-	if err != nil {
-		return nil, err
-	}
-	return a, a.KeepShapes(ctx)
+	return New(ctx, b, p, profiles, compiled)
 }
