@@ -119,14 +119,28 @@ func (r *Runner) makeOperations(ctx context.Context, v *view, ev operation.Event
 			return err
 		}
 	}
-	run := v.run
-	run.Planned(plan.Version, refs, r.now())
-	res, err := r.Store.UpdateRun(ctx, v.run, run)
-	if err != nil {
-		return err
+	v.plan = plan
+	return r.keepStages(ctx, v, refs)
+}
+
+// keepStages writes the stages on the run, again from what others left: the sweep postpones a run while it is planned.
+func (r *Runner) keepStages(ctx context.Context, v *view, refs []operation.StageRef) error {
+	for range claimRaces {
+		if len(v.run.Stages) > 0 || v.run.Ended() {
+			return nil
+		}
+		run := v.run
+		run.Planned(v.plan.Version, refs, r.now())
+		res, err := r.Store.UpdateRun(ctx, v.run, run)
+		if err != nil {
+			return err
+		}
+		v.run = res.Current
+		if won(res.Verdict) {
+			return nil
+		}
 	}
-	v.run, v.plan = res.Current, plan
-	return nil
+	return fmt.Errorf("%s is written by many at once; planning is tried again", v.run.ID)
 }
 
 // pin writes the plan; when another one stands, only the same may go on.

@@ -79,21 +79,22 @@ func (r *Runner) lookUp(ctx context.Context, v *view, op *operation.Operation) e
 	}
 	at := r.now() // before the lookup leaves: "nothing found" speaks about this instant
 	found := r.Engine.LookUp(ctx, profile, pinnedRequest)
-	fact := operation.Looked{At: at, Result: lookResult(found), Reference: found.Reference, Detail: found.Detail}
+	fact := operation.Looked{At: at, Result: lookResult(found, r.PolicyOf(op).AbsentCounts), Reference: found.Reference, Detail: found.Detail}
 	r.Log.Info("looked up", "operation", op.ID, "result", found.Result.String(), "status", found.Status)
 	_, err = r.apply(ctx, v, op, fact)
 	return err
 }
 
-// lookResult: a lookup that found nothing says so only when it saw everything.
-func lookResult(l target.Looked) operation.LookResult {
+// lookResult: where "nothing found" can count, a lookup says so only when it saw everything. Where it never counts, it
+// permits nothing, and is still the last look before a resend that rests on a person's word.
+func lookResult(l target.Looked, counts bool) operation.LookResult {
 	switch l.Result {
 	case target.LookFound:
 		return operation.LookFound
 	case target.LookConflict:
 		return operation.LookConflict
 	case target.LookAbsent:
-		if l.Complete {
+		if l.Complete || !counts {
 			return operation.LookAbsent
 		}
 	}
