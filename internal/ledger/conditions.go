@@ -61,6 +61,13 @@ const (
 	//	99 wrong codes at once ── each adds one ── the sixth and all later ones refused
 	tryLeft = "attribute_exists(pk) AND tries < :tries_max"
 
+	// tryCounted lets a try be given back only where one was counted, so that repeats of a lost answer never open
+	// more than the bound.
+	//
+	//	right code  counted 0→1 ── compared ── given back 1→0
+	//	                                          └── answer lost, given back again ── refused
+	tryCounted = "attribute_exists(pk) AND tries > :none"
+
 	// unboundOrSame binds a link to the first browser that proved to be its person's.
 	//
 	//	person's browser  bind b1 ── ok ── again b1 ── ok

@@ -86,6 +86,16 @@ func (l *Ledger) CountTry(ctx context.Context, id LinkID) (bool, error) {
 	return held(err, id)
 }
 
+// GiveTryBack takes back one counted try after the code proved right, so that a person who makes several decisions
+// with one link is not locked out. Right codes are compared only after they are counted and given back only afterwards,
+// so that at most LinkTriesMax wrong codes are ever compared, also in parallel. Its own lost answer may give back one
+// more; nobody reaches it without the right code, so it helps nobody to guess.
+func (l *Ledger) GiveTryBack(ctx context.Context, id LinkID) error {
+	err := l.change(ctx, linkKey(id), "SET tries = tries - :one", tryCounted, nil, item{":one": num(1), ":none": num(0)})
+	_, err = held(err, id)
+	return err
+}
+
 // BindLink ties a link to one browser. False: it is tied to another one.
 func (l *Ledger) BindLink(ctx context.Context, id LinkID, browser string) (bool, error) {
 	err := l.change(ctx, linkKey(id), "SET #bound = :bound", unboundOrSame,

@@ -18,6 +18,7 @@ func runCases() map[string]func(*testing.T, *bench) {
 		"CaseB023_TokenStaysHere": tokenStays,
 		"CaseB037_Links":          links,
 		"CaseB037_TriesAtOnce":    triesAtOnce,
+		"CaseB037_TryGivenBack":   tryGivenBack,
 		"R10_ShapeIsPermanent":    shapePermanent,
 		"R07_EventRevision":       eventRevision,
 	}
@@ -156,6 +157,38 @@ func triesAtOnce(t *testing.T, b *bench) {
 	})
 	if allowed.Load() != ledger.LinkTriesMax {
 		t.Errorf("%d codes were compared; want %d", allowed.Load(), ledger.LinkTriesMax)
+	}
+}
+
+func tryGivenBack(t *testing.T, b *bench) {
+	if _, err := b.CreateLink(t.Context(), b.link("k3m9")); err != nil {
+		t.Fatal(err)
+	}
+	give := func() {
+		if err := b.GiveTryBack(t.Context(), "k3m9"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give() // nothing was counted: the bound must not grow
+	for i := range 3 * ledger.LinkTriesMax {
+		if ok, err := b.CountTry(t.Context(), "k3m9"); err != nil || !ok {
+			t.Fatalf("right code %d: %v, %v", i, ok, err)
+		}
+		give()
+	}
+	allowed := 0
+	for range 3 * ledger.LinkTriesMax {
+		if ok, err := b.CountTry(t.Context(), "k3m9"); err != nil {
+			t.Fatal(err)
+		} else if ok {
+			allowed++
+		}
+	}
+	if allowed != ledger.LinkTriesMax {
+		t.Errorf("%d wrong codes were compared; want %d", allowed, ledger.LinkTriesMax)
+	}
+	if err := b.GiveTryBack(t.Context(), "mangled"); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("a mangled id: %v; want not found", err)
 	}
 }
 
