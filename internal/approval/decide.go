@@ -52,7 +52,6 @@ const (
 	ReasonWrongCode  operation.Reason = "wrong_code"
 	ReasonTriesSpent operation.Reason = "code_tries_spent"
 	ReasonNoCodes    operation.Reason = "codes_not_configured"
-	ReasonMoved      operation.Reason = "question_moved_on"
 )
 
 var errRaced = errors.New("others decide about the same operations at once; open the page again")
@@ -60,7 +59,7 @@ var errRaced = errors.New("others decide about the same operations at once; open
 // Decide checks the person's code and writes the decision on every operation of the link that still asks it, together
 // or not at all.
 func (d *Desk) Decide(ctx context.Context, link ledger.Link, in Input) (Result, error) {
-	if why, err := d.checkCode(ctx, link, in.Code); err != nil || why != "" {
+	if why, err := d.Prove(ctx, link, in.Code); err != nil || why != "" {
 		return Result{Reason: why}, err
 	}
 	if len(link.Operations) == 0 {
@@ -75,8 +74,11 @@ func (d *Desk) Decide(ctx context.Context, link ledger.Link, in Input) (Result, 
 	return Result{}, errRaced
 }
 
-// checkCode counts the try before it compares, in constant time.
-func (d *Desk) checkCode(ctx context.Context, link ledger.Link, code string) (operation.Reason, error) {
+// Prove checks that whoever sends the code is the link's person; "" means yes. Every code is counted before it is
+// compared, in constant time: comparing first would let parallel guesses through before the count stops them. A right
+// one is given back, because only wrong ones are to be bounded. A failure to give back costs the person one try and
+// nobody anything else, so it is only logged.
+func (d *Desk) Prove(ctx context.Context, link ledger.Link, code string) (operation.Reason, error) {
 	if link.CodeHash == "" || len(d.CodeKey) == 0 {
 		return ReasonNoCodes, nil
 	}
@@ -90,6 +92,9 @@ func (d *Desk) checkCode(ctx context.Context, link ledger.Link, code string) (op
 	given := d.hash(link.ID, strings.ToUpper(strings.Join(strings.Fields(code), "")))
 	if subtle.ConstantTimeCompare([]byte(given), []byte(link.CodeHash)) != 1 {
 		return ReasonWrongCode, nil
+	}
+	if err := d.Store.GiveTryBack(ctx, link.ID); err != nil {
+		d.Log.Warn("a try with the right code stays counted", "run", link.Run, "error", err)
 	}
 	return "", nil
 }
@@ -109,6 +114,11 @@ func (d *Desk) decideOnce(ctx context.Context, link ledger.Link, in Input) (out 
 			}
 			continue
 		}
+		if in.Answer == operation.AnswerApprove {
+			if why, err := d.unreadable(ctx, &op); err != nil || why != "" {
+				return Result{Reason: why}, false, err
+			}
+		}
 		changes = append(changes, ledger.Change{Seen: op, Next: *next})
 	}
 	if len(changes) == 0 || blocks(first) {
@@ -119,6 +129,17 @@ func (d *Desk) decideOnce(ctx context.Context, link ledger.Link, in Input) (out 
 		return Result{}, err == nil, err
 	}
 	return Result{Verdict: Decided, Runs: runsOf(res.Current)}, false, nil
+}
+
+// unreadable says why the content cannot be approved: nobody can have read what is gone or has another digest.
+func (d *Desk) unreadable(ctx context.Context, op *operation.Operation) (operation.Reason, error) {
+	_, err := d.Store.Content(ctx, op.ID, op.Content)
+	switch {
+	case errors.Is(err, ledger.ErrDigest), errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrExpired):
+		d.Log.Error("approval refused: what is stored is not what was frozen", "operation", op.ID, "error", err)
+		return operation.ReasonDigestMismatch, nil
+	}
+	return "", err
 }
 
 // blocks: what was refused for what the person saw or wrote stops the whole reading; what has moved on does not.

@@ -33,6 +33,7 @@ type Store interface {
 	CreateLink(context.Context, ledger.Link) (ledger.Result[ledger.Link], error)
 	Link(context.Context, ledger.LinkID) (ledger.Link, error)
 	CountTry(context.Context, ledger.LinkID) (bool, error)
+	GiveTryBack(context.Context, ledger.LinkID) error
 }
 
 // Desk asks people. Its fields are set once.

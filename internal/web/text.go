@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/flow"
 	"holdfast/internal/intake"
 	"holdfast/internal/operation"
+	"holdfast/internal/runner"
 )
 
 // sentences are the page's words for each reason; a reason without one is shown by its code.
@@ -44,7 +45,7 @@ var sentences = map[operation.Reason]string{
 	operation.ReasonSharedReference:   "another operation holds the same reference.",
 	operation.ReasonEffectUnproven:    "an effect exists although no attempt can have made it.",
 	operation.ReasonEffectOnClosed:    "an effect exists of something closed as not done.",
-	operation.ReasonDigestMismatch:    "the stored bytes are not the approved ones. Nothing was sent.",
+	operation.ReasonDigestMismatch:    "the stored bytes are not the frozen ones. Nothing was sent.",
 	operation.ReasonProfileMissing:    "the target's profile is no longer there.",
 	operation.ReasonReferenceMissing:  "an earlier stage's reference is needed and not there.",
 	operation.ReasonNotOver:           "an attempt may still be running.",
@@ -67,6 +68,10 @@ var sentences = map[operation.Reason]string{
 	operation.ReasonWithdrawn:         "a person withdrew it before it was sent.",
 	operation.ReasonDeclined:          "a person declined it.",
 	operation.ReasonPersonClosed:      "a person closed it without proof.",
+	operation.ReasonRunAgain:          "a person pressed run again.",
+	operation.ReasonAnswered:          "a person answered.",
+	operation.ReasonLaunch:            "its execution is about to go on.",
+	operation.ReasonStateFailed:       "a step of the execution failed; it is tried again.",
 	operation.ReasonAborted:           "a person stopped the execution. It is not started again without a decision.",
 	operation.ReasonStageFailed:       "an earlier stage failed.",
 	operation.ReasonDataRejected:      "the event lacks data that the flow requires.",
@@ -83,7 +88,6 @@ var sentences = map[operation.Reason]string{
 	approval.ReasonWrongCode:          "that is not the code that was sent to you.",
 	approval.ReasonTriesSpent:         "too many codes were tried on this link. Ask for a new link.",
 	approval.ReasonNoCodes:            "this stack has no way to prove who decides, so nobody can. Configure codes or an identity provider.",
-	approval.ReasonMoved:              "the question has moved on.",
 }
 
 // sentence is the page's words for a reason.
@@ -100,7 +104,7 @@ func Sentence(r operation.Reason) string { return sentence(r) }
 type answerText struct{ label, help, done string }
 
 var answerTexts = map[operation.Answer]answerText{
-	operation.AnswerApprove:         {"Approve", "What is shown above is sent, byte for byte.", "approved"},
+	operation.AnswerApprove:         {"Approve", "Exactly what is shown is sent, byte for byte.", "approved"},
 	operation.AnswerDecline:         {"Decline", "Nothing is sent.", "declined"},
 	operation.AnswerExists:          {"It exists", "You found it in the target. Give its reference.", "found in the target"},
 	operation.AnswerNothingHappened: {"Nothing happened", "You looked and it is not there. It may be sent again; say how you know.", "attested that nothing happened"},
@@ -173,3 +177,65 @@ func evidenceText(e operation.Evidence) string {
 
 // EvidenceText is one line of an operation's story.
 func EvidenceText(e operation.Evidence) string { return evidenceText(e) }
+
+var statusTexts = map[operation.Status]string{
+	operation.StatusProposed:  "Not sent yet",
+	operation.StatusInFlight:  "Being sent",
+	operation.StatusReady:     "Proven not executed; may be sent again",
+	operation.StatusUnknown:   "Unknown: it may have happened",
+	operation.StatusHeld:      "Held: a named person decides",
+	operation.StatusConfirmed: "Confirmed",
+	operation.StatusFailed:    "Failed: proven not executed",
+	operation.StatusDeclined:  "Declined: never sent",
+	operation.StatusAbandoned: "Closed without proof",
+}
+
+var runTexts = map[operation.RunStatus]string{
+	operation.RunStarted:       "At work",
+	operation.RunDone:          "Done",
+	operation.RunNotApplicable: "Not meant for this event",
+	operation.RunHeld:          "Held: a named person decides",
+	operation.RunStopped:       "Stopped",
+}
+
+var questionTexts = map[operation.QuestionKind]string{
+	operation.QuestionApprove:       "May this be sent?",
+	operation.QuestionResolve:       "What happened?",
+	operation.QuestionContradiction: "Two facts cannot both be true. What is true?",
+	operation.QuestionUnsettled:     "It is confirmed, but another attempt is open. Did that one have an effect too?",
+}
+
+var actionTexts = map[operation.Action]string{
+	operation.ActionAsk:    "A named person decides",
+	operation.ActionWait:   "Wait",
+	operation.ActionLookUp: "Ask the target what happened",
+	operation.ActionSend:   "Send",
+	operation.ActionReplay: "Send the same bytes again inside the target's protection",
+	operation.ActionDone:   "Nothing is left to do",
+}
+
+var outcomeTexts = map[operation.Outcome]string{
+	operation.OutcomeUnknown:     "Unknown: nothing is proven",
+	operation.OutcomeNotExecuted: "Proven not executed",
+	operation.OutcomeExecuted:    "Proven executed",
+}
+
+var doingTexts = map[runner.Doing]string{
+	runner.DoReuse:     "Reuse: nothing is sent, the saved reference stands",
+	runner.DoSend:      "Send: it was never sent",
+	runner.DoRetry:     "Retry: every earlier attempt is proven not executed",
+	runner.DoReconcile: "Reconcile: the target is asked first, nothing is sent before its answer",
+	runner.DoHold:      "Hold: a named person decides first, nothing is sent before",
+	runner.DoWait:      "Wait, then send",
+	runner.DoNothing:   "Nothing: it is closed",
+}
+
+// evidenceColours say what weight a fact has: proof, doubt, or a person's word. Colour is never the only sign.
+var evidenceColours = map[operation.EvidenceKind]string{
+	operation.EvidenceLookupFound: "proof", operation.EvidenceFeed: "proof", operation.EvidenceAnswer: "proof", operation.EvidenceNoByteSent: "proof",
+	operation.EvidenceNoAnswer: "doubt", operation.EvidenceLeaseOver: "doubt", operation.EvidenceLookupAbsent: "doubt", operation.EvidenceLookupConflict: "doubt",
+	operation.EvidenceLookupFailed: "doubt", operation.EvidenceContradiction: "doubt", operation.EvidenceRestored: "doubt", operation.EvidenceUnfit: "doubt",
+	operation.EvidenceApproved: "person", operation.EvidenceDeclined: "person", operation.EvidenceAttested: "person", operation.EvidencePersonFound: "person",
+	operation.EvidenceCheckAgain: "person", operation.EvidenceAbandoned: "person", operation.EvidenceKeyReleased: "person", operation.EvidenceWithdrawn: "person",
+	operation.EvidenceEdited: "person",
+}

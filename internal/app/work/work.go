@@ -108,19 +108,23 @@ func New(ctx context.Context, b *app.Base, p Parts, profiles []*target.Profile, 
 	}
 	a.Runner.Asker = a.Desk
 	a.Review = &web.Review{
-		Store: b.Ledger, Desk: a.Desk, Resumer: b.Launcher, Carrier: a.Runner, Policy: a.Runner.PolicyOf, Clock: b.Clock, Log: b.Log,
-		Targets: func(name string) web.TargetText {
-			if t := byName[name]; t != nil {
-				return web.TargetText{Title: t.Title, Summary: t.Summary}
-			}
-			return web.TargetText{Title: name}
-		},
+		Store: b.Ledger, Desk: a.Desk, Resumer: b.Launcher, Runs: a.Runner, Policy: a.Runner.PolicyOf, Clock: b.Clock, NewID: b.ID, Log: b.Log,
+		Targets: func(name string) web.TargetText { return textOf(name, byName[name]) },
 	}
 	a.Sweep = &sweep.Sweep{
 		Store: b.Ledger, Launcher: b.Launcher, Policy: a.Runner.PolicyOf, Notifier: p.Notifier, Clock: b.Clock, Log: b.Log,
 		Owner: a.ownerOf,
 	}
 	return a, nil
+}
+
+// textOf is what the review page says about a target.
+func textOf(name string, t *target.Profile) web.TargetText {
+	if t == nil {
+		return web.TargetText{Title: name, Summary: "Its profile is no longer there, so nothing is sent to it."}
+	}
+	a := t.Advice()
+	return web.TargetText{Title: t.Title, Summary: t.Summary, Mark: a.Mark, Ask: a.Ask, Protected: a.Protected, Lost: a.Lost}
 }
 
 func (a *App) ownerOf(name string) operation.Person {
