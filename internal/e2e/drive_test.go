@@ -67,34 +67,28 @@ func (s table) stage(name string) (operation.Operation, bool) {
 	return operation.Operation{}, false
 }
 
-// open lists what waits for somebody or something, and what waits for nobody but a person.
+// open lists what waits for somebody or something, and how much of it waits for a person only: what is asked, and
+// what comes after it in a run that is held.
 func (s table) open() (all, people int) {
-	for _, op := range s.ops {
-		if op.Step.Action == operation.ActionDone {
-			continue
-		}
-		all++
-		if op.Question != nil {
-			people++
+	held := map[operation.RunID]bool{}
+	count := func(step operation.Step, asks bool) {
+		if step.Action != operation.ActionDone {
+			all++
+			if asks {
+				people++
+			}
 		}
 	}
-	for _, r := range s.runs {
-		if r.Step.Action == operation.ActionDone {
-			continue
-		}
-		all++
-		if r.Status == operation.RunHeld {
-			people++
-		}
+	for id, r := range s.runs {
+		held[id] = r.Status == operation.RunHeld
+		count(r.Step, held[id])
+	}
+	for _, op := range s.ops {
+		behind := op.Status == operation.StatusProposed && !slices.ContainsFunc(op.Runs, func(id operation.RunID) bool { return !held[id] })
+		count(op.Step, op.Question != nil || behind)
 	}
 	for _, e := range s.events {
-		if e.Step.Action == operation.ActionDone {
-			continue
-		}
-		all++
-		if e.Status == operation.EventHeld {
-			people++
-		}
+		count(e.Step, e.Status == operation.EventHeld)
 	}
 	return all, people
 }
@@ -184,6 +178,9 @@ const (
 
 // parked says that an execution does nothing before time passes or a token is answered.
 func (w *world) parked(events []states.Event) bool {
+	if len(events) == 0 {
+		return false
+	}
 	last := events[len(events)-1]
 	now := w.clock.Now()
 	switch last.Type {

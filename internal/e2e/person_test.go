@@ -114,6 +114,13 @@ type reply func(url.Values)
 func approve(v url.Values) { v.Set("answer", "approve") }
 func decline(v url.Values) { v.Set("answer", "decline") }
 
+func exists(reference string) reply {
+	return func(v url.Values) {
+		v.Set("answer", "exists")
+		v.Set("reference", reference)
+	}
+}
+
 func nothingHappened(v url.Values) {
 	v.Set("answer", "nothing_happened")
 	v.Set("how", "looked in the target's own list")
