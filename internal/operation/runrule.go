@@ -121,7 +121,7 @@ func stageMove(run *Run, i int, ops map[ID]*Operation, policy func(*Operation) P
 	}
 	m := Next(op, policy(op), now)
 	if failed := op.Status == StatusFailed || op.Status == StatusDeclined; failed && run.Stages[i].OnFailed == OnFailedHold && !run.Stages[i].Continue && m.Action == ActionDone {
-		return RunMove{Action: ActionAsk, Kind: QuestionResolve, Reason: ReasonAttemptsSpent, Stage: i}
+		return RunMove{Action: ActionAsk, Kind: QuestionResolve, Reason: ReasonAttemptsSpent, Stage: -1}
 	}
 	if op.Status == StatusConfirmed && m.Action == ActionAsk && op.Question != nil {
 		// It stays on the worklist by itself; the run does not wait for the answer.

@@ -80,7 +80,7 @@ func TestNextRun(t *testing.T) {
 		}, operation.ActionDone, -1, operation.RunDone},
 		{"the last failure, rule hold", "confirmed", "failed", func(r *operation.Run, _ map[operation.ID]*operation.Operation) {
 			r.Stages[1].OnFailed = operation.OnFailedHold
-		}, operation.ActionAsk, 1, 0},
+		}, operation.ActionAsk, -1, 0},
 		{"closed without proof", "abandoned", "proposed", nil, operation.ActionAsk, 1, 0},
 		{"closed without proof, go on", "abandoned", "proposed", func(r *operation.Run, _ map[operation.ID]*operation.Operation) {
 			r.Stages[1].Continue = true

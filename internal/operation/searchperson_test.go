@@ -30,10 +30,10 @@ func (c *config) reads(k *core, w *world, out emit) {
 	if q == nil || w.current() {
 		return
 	}
-	page := seen{open: true, id: q.ID, round: q.Round, rev: w.op.Rev, clean: w.effects() == 0 && !w.pending()}
+	page := seen{open: true, id: q.ID, round: q.Round, rev: w.op.Rev, clean: w.effects() == 0}
 	if q.Kind == operation.QuestionApprove && c.approvals {
 		page.version = q.Version
-	} else if !legal(w, c.policy, operation.AnswerNothingHappened) && !legal(w, c.policy, operation.AnswerNewKey) {
+	} else if !legal(k, w, c.policy, operation.AnswerNothingHappened) && !legal(k, w, c.policy, operation.AnswerNewKey) {
 		return
 	}
 	n := *w
@@ -45,8 +45,8 @@ func (c *config) reads(k *core, w *world, out emit) {
 	out(n, label{who: person, what: "reads the question and looks in the target"})
 }
 
-func legal(w *world, p operation.Policy, a operation.Answer) bool {
-	for _, ch := range operation.Choices(w.op, p, w.now) {
+func legal(k *core, w *world, p operation.Policy, a operation.Answer) bool {
+	for _, ch := range k.choices(w.op, p, w.now) {
 		if ch.Answer == a {
 			return ch.Legal
 		}

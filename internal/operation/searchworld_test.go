@@ -27,6 +27,7 @@ type core struct {
 	next     func(*operation.Operation, operation.Policy, operation.Time) operation.Move
 	apply    func(*operation.Operation, operation.Fact, operation.Policy) (*operation.Operation, *operation.Refusal)
 	fence    func(*operation.Operation, operation.AttemptID, operation.Policy, operation.Time) operation.Reason
+	choices  func(*operation.Operation, operation.Policy, operation.Time) []operation.Choice
 	classify func(answer) operation.Outcome
 	// own answers which running attempt a restarted worker takes for its own. Ids are random and live in memory, so
 	// that it is none.
@@ -34,7 +35,7 @@ type core struct {
 }
 
 func rightCore() core {
-	return core{next: operation.Next, apply: operation.Apply, fence: operation.Fence, classify: classify, own: nobody}
+	return core{next: operation.Next, apply: operation.Apply, fence: operation.Fence, choices: operation.Choices, classify: classify, own: nobody}
 }
 
 func nobody(*operation.Operation, operation.Time) operation.AttemptID { return "" }
@@ -116,7 +117,7 @@ type seen struct {
 	rev   int64
 	// version is of the content on an approval's page; zero when the page asks what happened.
 	version int
-	clean   bool // when the person looked, nothing had happened and nothing was pending
+	clean   bool // when the person looked, the target showed no effect
 }
 
 // keyMemory is what the target remembers of one generation's key.
@@ -206,15 +207,6 @@ func (w *world) effects() int {
 		}
 	}
 	return n
-}
-
-func (w *world) pending() bool {
-	for i := range w.n {
-		if w.tries[i].truth == truthPending {
-			return true
-		}
-	}
-	return false
 }
 
 // keyLive says whether the target remembers the key of a generation now.

@@ -24,6 +24,10 @@ func distorted(view func(*operation.Operation), policy func(*operation.Policy)) 
 		c, q := look(op, p)
 		return operation.Next(c, q, now)
 	}
+	k.choices = func(op *operation.Operation, p operation.Policy, now operation.Time) []operation.Choice {
+		_, q := look(op, p)
+		return operation.Choices(op, q, now)
+	}
 	k.fence = func(op *operation.Operation, id operation.AttemptID, p operation.Policy, now operation.Time) operation.Reason {
 		c, q := look(op, p)
 		return operation.Fence(c, id, q, now)
@@ -130,7 +134,7 @@ func honest(c config) config { c.lies = false; return c }
 func TestSearchCatchesWrongCores(t *testing.T) {
 	for _, wrong := range append(append(wrongAboutAttempts(), wrongAboutPeople()...), wrongAboutKeys()...) {
 		t.Run(wrong.hole+" "+wrong.name, func(t *testing.T) {
-			s := search{c: wrong.where, k: wrong.core}
+			s := search{c: wrong.where, k: wrong.core, most: statesBound}
 			story := s.run()
 			if story == nil {
 				t.Fatalf("the search found nothing in %d states", len(s.seen))
@@ -146,7 +150,7 @@ func TestSearchCatchesWrongCores(t *testing.T) {
 
 func TestSearchStoryIsTheSameWithoutTheFault(t *testing.T) {
 	// The wrapper itself must not be what the search catches.
-	s := search{c: honest(where(operation.ProtectionNone, false, false, operation.OrderLookUp)), k: distorted(nil, nil)}
+	s := search{c: honest(where(operation.ProtectionNone, false, false, operation.OrderLookUp)), k: distorted(nil, nil), most: statesNear}
 	s.c.tries = 2
 	if story := s.run(); story != nil {
 		t.Fatal("\n" + strings.Join(story, "\n"))

@@ -44,7 +44,7 @@ func wrongAboutAttempts() []wrongCore {
 				}
 			}
 		}, nil)},
-		{"R4", "an old doubt is taken for nothing", honest(bare), "(R4)", afterwards(func(_, op *operation.Operation, f operation.Fact, _ operation.Policy) {
+		{"R4", "an old doubt is taken for nothing", honest(bare), "", afterwards(func(_, op *operation.Operation, f operation.Fact, _ operation.Policy) {
 			if _, ok := f.(operation.Asked); ok {
 				forget(op, isOpen)
 			}
@@ -117,12 +117,7 @@ func wrongAboutPeople() []wrongCore {
 			}
 		}, nil)},
 		{"11", "content is sent after its send_by", human, "send_by (R5)", distorted(func(op *operation.Operation) { op.SendBy = 0 }, nil)},
-		{"12", "other content is sent under the same approval", human, "other content than the approved one (R5)", afterwards(func(was, op *operation.Operation, f operation.Fact, _ operation.Policy) {
-			if _, ok := f.(operation.Edited); ok {
-				op.Approval = was.Approval
-				op.Content.Digest = digestOf(1)
-			}
-		})},
+		{"12", "other content is sent under the same approval", human, "other content than the approved one (R5)", anyApproval()},
 		{"15", "a person's word holds for evidence they did not see", honest(bare), "", beforehand(func(op *operation.Operation, f operation.Fact, _ *operation.Policy) operation.Fact {
 			if d, ok := f.(operation.Decided); ok && op.Question != nil {
 				d.Question, d.Round, d.Rev = op.Question.ID, op.Question.Round, op.Rev
@@ -151,6 +146,23 @@ func wrongAboutPeople() []wrongCore {
 	}
 }
 
+func anyApproval() core {
+	k := distorted(func(op *operation.Operation) {
+		if op.Approval != nil {
+			op.Approval.Version, op.Approval.Digest = op.Content.Version, op.Content.Digest
+		}
+	}, nil)
+	apply := k.apply
+	k.apply = func(op *operation.Operation, f operation.Fact, p operation.Policy) (*operation.Operation, *operation.Refusal) {
+		next, refused := apply(op, f, p)
+		if _, ok := f.(operation.Edited); ok && refused == nil {
+			next.Approval = op.Approval
+		}
+		return next, refused
+	}
+	return k
+}
+
 func yesAfterExpiry() core {
 	k := rightCore()
 	k.apply = func(op *operation.Operation, f operation.Fact, p operation.Policy) (*operation.Operation, *operation.Refusal) {
@@ -174,7 +186,7 @@ func wrongAboutKeys() []wrongCore {
 				op.Attempts[i].NoRepeat = false
 			}
 		}, nil)},
-		{"21", "a new key is opened while the window is open", honest(keyed), "new key (R3)", beforehand(func(_ *operation.Operation, f operation.Fact, p *operation.Policy) operation.Fact {
+		{"21", "a new key is opened while the window is open", honest(keyed), "still protects (R3)", beforehand(func(_ *operation.Operation, f operation.Fact, p *operation.Policy) operation.Fact {
 			if _, ok := f.(operation.Decided); ok {
 				p.KeyWindow = 0
 			}
