@@ -1,17 +1,14 @@
 package local
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"holdfast/internal/source"
 	"holdfast/internal/source/sourcefile"
-	"holdfast/internal/target"
 )
 
 // Example is a ready call that starts a flow.
@@ -36,22 +33,15 @@ func (l *Local) Example() (Example, bool) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "curl -sS %s/shopify-flow", l.Hooks)
-	for _, h := range slices.Sorted(keys(header)) {
-		fmt.Fprintf(&b, " \\\n  -H '%s: %s'", h, header.Get(h))
+	for _, h := range slices.Sorted(maps.Keys(header)) {
+		fmt.Fprintf(&b, " \\\n  -H %s", quoted(h+": "+header.Get(h)))
 	}
-	fmt.Fprintf(&b, " \\\n  -d '%s'", body)
+	fmt.Fprintf(&b, " \\\n  --data-binary %s", quoted(body))
 	return Example{Flow: name, Curl: b.String()}, true
 }
 
-func keys(h http.Header) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range h {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
+// quoted is one word for a POSIX shell, whatever it holds.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // Sign makes the headers that a source's sender would send with a body now.
 func (l *Local) Sign(name, id string, body []byte) (http.Header, error) {
@@ -65,59 +55,4 @@ func (l *Local) Sign(name, id string, body []byte) (http.Header, error) {
 		}
 	}
 	return nil, fmt.Errorf("no source is named %q", name)
-}
-
-// Announced is what a running laptop tells other commands of this user.
-type Announced struct {
-	Addresses   Addresses         `json:"addresses"`
-	Environment map[string]string `json:"environment"`
-	Secrets     Secrets           `json:"secrets"`
-	// Destinations are where the laptop sends to, so that no other command freezes another address into content.
-	Destinations map[string]target.Destination `json:"destinations"`
-	FlowsDir     string                        `json:"flows_dir,omitempty"`
-	TargetsDir   string                        `json:"targets_dir,omitempty"`
-}
-
-// Announcement is where a running laptop is announced to this user's other commands.
-func Announcement() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "holdfast", "local.json"), nil
-}
-
-// Announce writes the addresses and what the commands need to read the ledger to a file that only this user can read,
-// and answers how to take it back.
-// The directories are those of the user's own files, or empty.
-func (l *Local) Announce(flowsDir, targetsDir string) (func(), error) {
-	path, err := Announcement()
-	if err != nil {
-		return func() {}, nil // without a home the other commands are told by the environment
-	}
-	raw, err := json.Marshal(Announced{Addresses: l.Addresses, Secrets: l.Secrets, Destinations: l.Destinations, FlowsDir: absolute(flowsDir), TargetsDir: absolute(targetsDir), Environment: map[string]string{
-		"HOLDFAST_TABLE": l.Config.Table, "HOLDFAST_STATE_MACHINE": l.Config.Machine, "HOLDFAST_STACK": l.Config.Stack,
-		"HOLDFAST_OWNER": string(l.Config.Owner), "HOLDFAST_REVIEW_URL": l.Config.Review, "HOLDFAST_SMTP": l.Config.SMTP,
-		"HOLDFAST_MAIL_FROM": l.Config.MailFrom, "HOLDFAST_FUNCTION_TIMEOUT_S": "60",
-	}})
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		return nil, err
-	}
-	return func() { _ = os.Remove(path) }, nil
-}
-
-func absolute(dir string) string {
-	if dir == "" {
-		return ""
-	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		return abs
-	}
-	return dir
 }

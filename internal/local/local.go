@@ -96,6 +96,7 @@ type Local struct {
 
 	options   Options
 	functions *functions
+	admission admission
 	log       *slog.Logger
 	servers   []*http.Server
 	cancel    context.CancelFunc

@@ -18,10 +18,15 @@ func (l *Local) pages() (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	product := l.gateway(routes)
+	paths := map[string]bool{}
 	for _, r := range routes {
-		mux.Handle(r.Method+" "+r.Path, product)
+		mux.Handle(r.Method+" "+r.Path, l.gateway(r))
+		paths[r.Path] = true
 	}
+	for path := range paths {
+		mux.HandleFunc(path, notFound) // the gateway knows no "method not allowed"
+	}
+	mux.HandleFunc("/", notFound)
 	mux.Handle("/outbox", l.Outbox.Handler())
 	mux.Handle("/outbox.json", l.Outbox.Handler())
 	mux.Handle("/outbox/", l.Outbox.Handler())

@@ -57,7 +57,7 @@ func loadSecrets(dir string, sources []string) (Secrets, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, os.WriteFile(path, raw, 0o600)
+	return s, writeWhole(path, raw)
 }
 
 func newSecret(name string) string {

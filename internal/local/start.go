@@ -97,8 +97,15 @@ func (l *Local) listen(h http.Handler) (string, error) {
 	return "http://" + listener.Addr().String(), nil
 }
 
+// How long the other side of a connection may take, by the machine's clock.
+const (
+	headerWait = 10 * time.Second
+	bodyWait   = time.Minute
+	idleWait   = 2 * time.Minute
+)
+
 func (l *Local) serve(listener net.Listener, h http.Handler) {
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: headerBytesMax}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: headerWait, ReadTimeout: bodyWait, IdleTimeout: idleWait, MaxHeaderBytes: 2 * headerBytesMax}
 	l.servers = append(l.servers, s)
 	go func() {
 		if err := s.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {

@@ -76,7 +76,7 @@ func Parse(raw []byte) (Document, error) {
 		return Document{}, refuseJSON(decoder, err)
 	}
 	end := decoder.InputOffset()
-	if _, err := decoder.ReadToken(); err != io.EOF {
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
 		return Document{}, refuse(http.StatusBadRequest, ReasonJSON, "the body goes on after its JSON value ends at byte %d; send one value", end)
 	}
 	canonical, err := Canonicalize(raw)

@@ -1,7 +1,6 @@
 package compile_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -59,7 +58,7 @@ func FuzzPlan(f *testing.F) {
 			t.Fatal(diff)
 		}
 		if one.Owner == "" || (one.Outcome == compile.OutcomeHeld) != (len(one.Problems) > 0) || (one.Outcome == compile.OutcomeStages) != (len(one.Stages) > 0) {
-			t.Fatal(fmt.Sprintf("%+v", one))
+			t.Fatalf("%+v", one)
 		}
 	})
 }

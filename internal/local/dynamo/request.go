@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"errors"
 	"strings"
 
 	"holdfast/internal/local/dynamo/attr"
@@ -32,7 +33,6 @@ type request struct {
 	definition              *definition
 	ttlAttribute            string
 	ttlEnabled, hasTTL      bool
-	requested               map[string]bool
 	hasParts                bool
 }
 
@@ -269,7 +269,8 @@ func (q *request) readValues(r *attr.Reader) error {
 	q.hasValues = true
 	return r.Object(func(key string) error {
 		v, err := r.Value()
-		if bad, ok := err.(*attr.Invalid); ok {
+		var bad *attr.Invalid
+		if errors.As(err, &bad) {
 			return invalid("ExpressionAttributeValues contains invalid value: %s for key %s", bad.Reason, key)
 		}
 		q.scope.Values = append(q.scope.Values, expr.Binding{Key: key, Value: v})

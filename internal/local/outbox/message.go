@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"bytes"
+	"errors"
 	"html"
 	"io"
 	"regexp"
@@ -48,7 +49,7 @@ func (m *Message) read(raw []byte) error {
 	}
 	for {
 		part, err := r.NextPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil && !message.IsUnknownCharset(err) {

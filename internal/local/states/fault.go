@@ -2,6 +2,7 @@ package states
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -62,7 +63,8 @@ func (f *fault) output() map[string]any {
 
 // functionFault turns what an Invoker reported into a fault.
 func functionFault(fnErr *FunctionError, err error) *fault {
-	if named, ok := err.(*InvokeError); ok {
+	var named *InvokeError
+	if errors.As(err, &named) {
 		return &fault{name: named.Name, cause: named.Message}
 	}
 	if err != nil {

@@ -46,7 +46,7 @@ func sizeOf(v *attr.Value) *attr.Value {
 	if v == nil {
 		return nil
 	}
-	size := 0
+	var size int
 	switch v.Kind {
 	case attr.KindString:
 		size = utf8.RuneCountInString(v.Text)
