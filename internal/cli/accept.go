@@ -12,6 +12,7 @@ import (
 )
 
 type acceptCmd struct {
+	reach
 	As   string `required:"" placeholder:"PERSON" help:"Who accepts the restored ledger; recorded."`
 	Yes  bool   `help:"Accept. Without it only what stands is shown."`
 	JSON bool   `help:"Print JSON."`
@@ -19,7 +20,7 @@ type acceptCmd struct {
 
 // Run implements the command.
 func (c *acceptCmd) Run(ctx context.Context, s *streams) error {
-	conn, err := connect(ctx)
+	conn, err := connect(ctx, c.reach, s)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 type againCmd struct {
 	files
+	reach
 	ID     string `arg:"" help:"A run or operation id."`
 	Yes    bool   `help:"Do what the preview says; without it nothing is changed."`
 	As     string `placeholder:"PERSON" help:"Who decides; recorded. Needed with --yes."`
@@ -37,7 +38,7 @@ func (c *againCmd) Run(ctx context.Context, s *streams) error {
 	if c.Second != "" && c.Nonce == "" {
 		return usage{errors.New("--second needs --nonce TEXT: the same text again makes no third operation")}
 	}
-	a, err := c.open(ctx, s)
+	a, err := openWork(ctx, c.files, c.reach, s)
 	if err != nil {
 		return err
 	}
@@ -56,14 +57,6 @@ func (c *againCmd) Run(ctx context.Context, s *streams) error {
 		}
 	}
 	return c.tell(s, out)
-}
-
-func (c *againCmd) open(ctx context.Context, s *streams) (*work.App, error) {
-	conn, err := connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return conn.workOn(ctx, c.files, s)
 }
 
 func (c *againCmd) do(ctx context.Context, a *work.App, id operation.RunID) (operation.RunID, error) {
@@ -116,6 +109,7 @@ func (c *againCmd) tell(s *streams, out againResult) error {
 
 type stopCmd struct {
 	files
+	reach
 	ID   string `arg:"" help:"A run or operation id."`
 	As   string `required:"" placeholder:"PERSON" help:"Who stops it; recorded."`
 	How  string `required:"" placeholder:"WHY" help:"Why; recorded."`
@@ -124,7 +118,7 @@ type stopCmd struct {
 
 // Run implements the command.
 func (c *stopCmd) Run(ctx context.Context, s *streams) error {
-	a, err := (&againCmd{files: c.files}).open(ctx, s)
+	a, err := openWork(ctx, c.files, c.reach, s)
 	if err != nil {
 		return err
 	}

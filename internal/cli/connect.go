@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,26 +37,62 @@ type connection struct {
 	laptop *local.Announced // nil for a deployed stack
 }
 
+// reach names the ledger that a command works on.
+type reach struct {
+	Laptop string `placeholder:"URL" env:"HOLDFAST_LAPTOP" help:"The address that this laptop's start printed, when several run; the newest is meant otherwise."`
+}
+
 var errNoLedger = errors.New("no ledger is in reach: start `holdfast local`, or set HOLDFAST_TABLE and the other variables of template.yaml for a deployed stack")
 
 // connect finds the ledger to work on.
-func connect(ctx context.Context) (connection, error) {
-	if os.Getenv("HOLDFAST_TABLE") != "" {
+func connect(ctx context.Context, at reach, s *streams) (connection, error) {
+	if at.Laptop == "" && os.Getenv("HOLDFAST_TABLE") != "" {
 		return deployedConnection(ctx)
 	}
-	path, err := local.Announcement()
+	all, err := local.Laptops()
 	if err != nil {
-		return connection{}, errNoLedger
+		return connection{}, err
 	}
-	raw, err := os.ReadFile(path)
+	found, err := answering(ctx, at, all)
 	if err != nil {
-		return connection{}, errNoLedger
+		return connection{}, err
 	}
-	var a local.Announced
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return connection{}, fmt.Errorf("%s cannot be read (%w); start `holdfast local` again", path, err)
+	if len(found) > 1 {
+		fmt.Fprintf(s.err, "%d laptops run here; this is about the newest, %s. --laptop URL names another.\n", len(found), found[0].announced.Addresses.Console)
 	}
-	return laptopConnection(ctx, a)
+	return laptopConnection(found[0])
+}
+
+// answered is a laptop that runs, and how far a person moved its clock.
+type answered struct {
+	announced local.Announced
+	offset    time.Duration
+}
+
+// answering are the laptops that run, the newest first: those that were killed do not answer.
+func answering(ctx context.Context, at reach, all []local.Announced) ([]answered, error) {
+	var out []answered
+	var last error
+	for _, a := range all {
+		if at.Laptop != "" && strings.TrimSuffix(at.Laptop, "/") != strings.TrimSuffix(a.Addresses.Console, "/") {
+			continue
+		}
+		offset, err := offsetOf(ctx, a.Addresses.Clock)
+		if err != nil {
+			last = err
+			continue
+		}
+		out = append(out, answered{a, offset})
+	}
+	switch {
+	case len(out) > 0:
+		return out, nil
+	case last != nil:
+		return nil, fmt.Errorf("the laptop that was announced does not answer (%w); start `holdfast local` again", last)
+	case at.Laptop != "":
+		return nil, usage{fmt.Errorf("no laptop was announced at %s; `holdfast local` prints its address when it starts", at.Laptop)}
+	}
+	return nil, errNoLedger
 }
 
 func deployedConnection(ctx context.Context) (connection, error) {
@@ -71,17 +109,14 @@ func deployedConnection(ctx context.Context) (connection, error) {
 	return connection{config: c, parts: parts, aws: cfg}, err
 }
 
-func laptopConnection(ctx context.Context, a local.Announced) (connection, error) {
+func laptopConnection(found answered) (connection, error) {
+	a := found.announced
 	c, err := app.ConfigFrom(func(name string) string { return a.Environment[name] })
 	if err != nil {
-		return connection{}, err
+		return connection{}, fmt.Errorf("the laptop at %s was started by another version: %w; start it again", a.Addresses.Console, err)
 	}
 	now := clock.New()
-	offset, err := offsetOf(ctx, a.Addresses.Clock)
-	if err != nil {
-		return connection{}, fmt.Errorf("the laptop that was announced does not answer (%w); start `holdfast local` again", err)
-	}
-	now.Move(offset)
+	now.Move(found.offset)
 	cfg := aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
 	return connection{config: c, aws: cfg, laptop: &a, parts: app.Parts{
 		Clock: now, Secrets: a.Secrets,
@@ -90,13 +125,22 @@ func laptopConnection(ctx context.Context, a local.Announced) (connection, error
 	}}, nil
 }
 
+// What the answer of a laptop's clock is bounded by.
+const (
+	answerWait     = 5 * time.Second
+	answerBytesMax = 1 << 10
+)
+
 // offsetOf is how far a person moved the laptop's clock.
 func offsetOf(ctx context.Context, url string) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	direct := &http.Transport{DisableKeepAlives: true} // no proxy of the environment: it is this machine
+	resp, err := (&http.Client{Transport: direct}).Do(req)
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +148,7 @@ func offsetOf(ctx context.Context, url string) (time.Duration, error) {
 	var state struct {
 		Offset string `json:"offset"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&state); err != nil {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, answerBytesMax)).Decode(&state); err != nil {
 		return 0, err
 	}
 	return time.ParseDuration(state.Offset)
@@ -134,6 +178,15 @@ func (c connection) configured(f files) files {
 		f.Flows, f.Targets = cmp.Or(f.Flows, c.laptop.FlowsDir), cmp.Or(f.Targets, c.laptop.TargetsDir)
 	}
 	return f
+}
+
+// openWork connects and builds the handlers' parts.
+func openWork(ctx context.Context, f files, at reach, s *streams) (*work.App, error) {
+	conn, err := connect(ctx, at, s)
+	if err != nil {
+		return nil, err
+	}
+	return conn.workOn(ctx, f, s)
 }
 
 // workOn builds the handlers' parts over the ledger, as the functions have them.

@@ -12,13 +12,14 @@ import (
 
 type inspectCmd struct {
 	files
+	reach
 	ID   string `arg:"" help:"An event, run, operation, attempt, question, link or delivery id, or a target's reference."`
 	JSON bool   `help:"Print the story as JSON."`
 }
 
 // Run implements the command.
 func (c *inspectCmd) Run(ctx context.Context, s *streams) error {
-	conn, err := connect(ctx)
+	conn, err := connect(ctx, c.reach, s)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 type resolveCmd struct {
 	files
+	reach
 	ID        string `arg:"" help:"The operation, run or event that waits for a decision."`
 	Answer    string `placeholder:"ANSWER" help:"What you decide; without it the possible answers are shown."`
 	As        string `placeholder:"PERSON" help:"Who decides: one of those who were asked. Recorded."`
@@ -41,7 +42,7 @@ type resolved struct {
 
 // Run implements the command.
 func (c *resolveCmd) Run(ctx context.Context, s *streams) error {
-	a, err := (&againCmd{files: c.files}).open(ctx, s)
+	a, err := openWork(ctx, c.files, c.reach, s)
 	if err != nil {
 		return err
 	}

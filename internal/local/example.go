@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"holdfast/internal/source"
-	"holdfast/internal/source/sourcefile"
 )
 
 // Example is a ready call that starts a flow.
@@ -45,11 +44,7 @@ func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\
 
 // Sign makes the headers that a source's sender would send with a body now.
 func (l *Local) Sign(name, id string, body []byte) (http.Header, error) {
-	configs, err := sourcefile.Load(l.options.Sources)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range configs {
+	for _, c := range l.sources {
 		if c.Name == name {
 			return source.Sign(c, source.NewSecret(l.Secrets["sources/"+name]), id, l.Clock.Now(), body)
 		}

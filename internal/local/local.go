@@ -29,6 +29,8 @@ import (
 	"holdfast/internal/local/states"
 	"holdfast/internal/operation"
 	"holdfast/internal/runner"
+	"holdfast/internal/source"
+	"holdfast/internal/source/sourcefile"
 	"holdfast/internal/target"
 	"holdfast/internal/target/wire"
 )
@@ -97,6 +99,7 @@ type Local struct {
 	options   Options
 	functions *functions
 	admission admission
+	sources   []source.Config
 	log       *slog.Logger
 	servers   []*http.Server
 	cancel    context.CancelFunc
@@ -252,6 +255,9 @@ func (l *Local) startHandlers(ctx context.Context) error {
 		return err
 	}
 	if err := l.App.KeepShapes(ctx); err != nil {
+		return err
+	}
+	if l.sources, err = sourcefile.Load(l.options.Sources); err != nil {
 		return err
 	}
 	in, err := hook.New(base, l.options.Flows, l.options.Sources)

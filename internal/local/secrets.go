@@ -38,7 +38,7 @@ func loadSecrets(dir string, sources []string) (Secrets, error) {
 	if dir != "" {
 		raw, err := os.ReadFile(path)
 		if err == nil {
-			err = json.Unmarshal(raw, &s)
+			err = errors.Join(json.Unmarshal(raw, &s), os.Chmod(path, 0o600)) // a copy may have come with another mode
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("read %s: %w", path, err)
