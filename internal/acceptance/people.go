@@ -26,9 +26,10 @@ type decision struct {
 type invite struct{ person, link, code string }
 
 var (
-	codeLine = regexp.MustCompile(`(?m)^Code: (\S+)\s*$`)
-	tagShape = regexp.MustCompile(`(?s)<(?:input|button)\b[^>]*>`)
-	attrPart = regexp.MustCompile(`([a-z-]+)(?:="([^"]*)")?`)
+	codeLine  = regexp.MustCompile(`(?m)^Code: (\S+)\s*$`)
+	formShape = regexp.MustCompile(`(?s)<form\b.*?</form>`)
+	tagShape  = regexp.MustCompile(`(?s)<(?:input|button)\b[^>]*>`)
+	attrPart  = regexp.MustCompile(`([a-z-]+)(?:="([^"]*)")?`)
 )
 
 // invites pairs the links and the codes that each person was sent, oldest first.
@@ -99,8 +100,18 @@ func (s *site) form(ctx context.Context, link string, want operation.Answer) (fo
 	if status != http.StatusOK {
 		return nil, false, fmt.Errorf("the review page answered %d: %s", status, words(page))
 	}
+	for _, f := range formShape.FindAllString(string(page), -1) {
+		if form, ok = fields(f, want); ok {
+			return form, true, nil
+		}
+	}
+	return nil, false, nil
+}
+
+// fields are the hidden fields of one form; ok says that it offers the answer.
+func fields(text string, want operation.Answer) (form url.Values, ok bool) {
 	form = url.Values{}
-	for _, tag := range tagShape.FindAllString(string(page), -1) {
+	for _, tag := range tagShape.FindAllString(text, -1) {
 		a := attributes(tag)
 		switch _, disabled := a["disabled"]; {
 		case a["type"] == "hidden":
@@ -109,7 +120,7 @@ func (s *site) form(ctx context.Context, link string, want operation.Answer) (fo
 			ok = true
 		}
 	}
-	return form, ok, nil
+	return form, ok
 }
 
 func attributes(tag string) map[string]string {

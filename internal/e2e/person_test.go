@@ -69,6 +69,7 @@ type invitation struct{ to, link, code string }
 var (
 	linkText  = regexp.MustCompile(`/review/([a-z0-9_]+)`)
 	codeText  = regexp.MustCompile(`Code: ([A-Z0-9]+)`)
+	formText  = regexp.MustCompile(`(?s)<form method="post".*?</form>`)
 	fieldText = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
 )
 
@@ -90,15 +91,22 @@ func (w *world) invitations() []invitation {
 
 func (w *world) page(inv invitation) string { return w.local.Review + "/" + inv.link }
 
-// form is the page's form as a browser would send it.
+// form is the page's first form that asks for an answer, as a browser would send it.
 func (w *world) form(inv invitation) (url.Values, bool) {
 	w.t.Helper()
 	a := w.do(http.MethodGet, w.page(inv), nil, nil)
-	if a.status != http.StatusOK || !strings.Contains(a.body, `<form method="post"`) {
+	text := ""
+	for _, f := range formText.FindAllString(a.body, -1) {
+		if strings.Contains(f, `name="answer"`) {
+			text = f
+			break
+		}
+	}
+	if a.status != http.StatusOK || text == "" {
 		return nil, false
 	}
 	out := url.Values{"code": {inv.code}}
-	for _, f := range fieldText.FindAllStringSubmatch(a.body, -1) {
+	for _, f := range fieldText.FindAllStringSubmatch(text, -1) {
 		out.Set(html.UnescapeString(f[1]), html.UnescapeString(f[2]))
 	}
 	return out, true

@@ -94,6 +94,7 @@ func TestR05_FirstPlanStands(t *testing.T)          { one(t) }
 func TestCaseB023_TokenStaysHere(t *testing.T)      { one(t) }
 func TestCaseB037_Links(t *testing.T)               { one(t) }
 func TestCaseB037_TriesAtOnce(t *testing.T)         { one(t) }
+func TestCaseB037_TryGivenBack(t *testing.T)        { one(t) }
 func TestR10_ShapeIsPermanent(t *testing.T)         { one(t) }
 func TestR07_EventRevision(t *testing.T)            { one(t) }
 func TestR10_WrongKeyRefuses(t *testing.T)          { one(t) }

@@ -57,7 +57,7 @@ func narrow(link ledger.Link, form url.Values) (ledger.Link, bool) {
 		return link, true
 	}
 	var ids []operation.ID
-	for _, id := range form["for"] {
+	for id := range strings.FieldsSeq(form.Get("for")) {
 		if !slices.Contains(link.Operations, operation.ID(id)) || slices.Contains(ids, operation.ID(id)) {
 			return link, false
 		}
