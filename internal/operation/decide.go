@@ -142,8 +142,6 @@ func decide(op *Operation, f Fact, p Policy) *Refusal {
 		return refuse(ReasonOtherContent)
 	case d.By == "" || !slices.Contains(q.Reviewers, d.By):
 		return refuse(ReasonNotReviewer)
-	case q.Expires != 0 && d.At >= q.Expires:
-		return refuse(ReasonExpired)
 	case d.Answer == AnswerExists && d.Reference == "":
 		return refuse(ReasonNoReference)
 	case d.Answer == AnswerExists && op.saysNoOther(d, p) && d.At < QuietUntil(op, p):
