@@ -17,9 +17,8 @@ import (
 
 // Bounds of one evaluation.
 const (
-	costMax         = 100_000 // units of the expression language's cost model
-	nestingMax      = 40      // levels of an expression
-	regexProgramMax = 1_000   // instructions of a compiled pattern
+	costMax    = 100_000 // units of the expression language's cost model
+	nestingMax = 40      // levels of an expression
 )
 
 // EventFields are what expressions may use of `event`.
@@ -36,7 +35,6 @@ func environment() (*cel.Env, error) {
 		localDate(),
 		cel.ParserExpressionSizeLimit(flow.ExpressionBytesMax),
 		cel.ParserRecursionLimit(nestingMax),
-		cel.RegexProgramSizeLimit(regexProgramMax),
 	)
 }
 
@@ -64,6 +62,9 @@ func compileExpression(env *cel.Env, text flow.Text, offset int, source string) 
 	e.paths = bodyPaths(root)
 	if field := unknownEventField(root); field != "" {
 		return nil, &expressionError{at: e.at, problem: fmt.Sprintf("`event` has no field %q", field), allowed: eventFields}
+	}
+	if problem := patternProblem(root); problem != "" {
+		return nil, &expressionError{at: e.at, problem: problem}
 	}
 	program, err := env.Program(checked, cel.CostLimit(costMax), cel.CustomDecoratorV2(comparing))
 	if err != nil {
