@@ -68,6 +68,9 @@ func (r *Runner) wait(ctx context.Context, v *view, m operation.RunMove) (execut
 // ask sends approvals to Ask, which waits with a token; every other question ends the execution, since the decision
 // starts the next generation.
 func (r *Runner) ask(ctx context.Context, v *view, m operation.RunMove) (execution.Travel, error) {
+	if err := r.askWhatHappened(ctx, v); err != nil {
+		return execution.Travel{}, err
+	}
 	if m.Kind == operation.QuestionApprove {
 		t := travel(v.run.ID, execution.NextAsk)
 		t.AskTimeout = r.askTimeout(v)
@@ -80,6 +83,27 @@ func (r *Runner) ask(ctx context.Context, v *view, m operation.RunMove) (executi
 		return travel(v.run.ID, execution.NextAgain), nil // the effect is confirmed: the run goes on meanwhile
 	}
 	return r.hold(ctx, v, m.Reason)
+}
+
+// askWhatHappened puts every question about what happened that is not put yet, each by itself, since an answer speaks of
+// one operation. Otherwise an approval or another stage's question would keep it from being asked.
+func (r *Runner) askWhatHappened(ctx context.Context, v *view) error {
+	for i, s := range v.run.Stages {
+		op := v.ops[s.Operation]
+		if s.Conflict || op.Question != nil || operation.StageGate(&v.run, i, v.ops) != operation.GateOpen {
+			continue
+		}
+		m := operation.Next(op, r.PolicyOf(op), r.now())
+		if m.Action != operation.ActionAsk || m.Kind == operation.QuestionApprove {
+			continue
+		}
+		asked, err := r.Asker.AskOperations(ctx, v.run, v.plan.PinnedPlan, []operation.Operation{*op})
+		if err != nil {
+			return err
+		}
+		v.ops[s.Operation] = &asked[0]
+	}
+	return nil
 }
 
 func (r *Runner) askPeople(ctx context.Context, v *view, m operation.RunMove) error {
