@@ -30,7 +30,7 @@ type Options struct {
 	Sources fs.FS
 	// Parallel is how many cases run at once; 0 means parallelDefault.
 	Parallel int
-	// Progress, when set, is told of each case as it ends, one at a time.
+	// Progress, when set, is told of each case, one at a time and in the report's order.
 	Progress func(Case)
 	// Around, when set, is called with every laptop before anything is sent to it; tests break the product here.
 	Around func(*local.Local)
@@ -64,8 +64,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	trials := p.trials(places)
 	r.Cases = make([]Case, len(trials)+1)
 	r.Cases[0] = first
-	told := teller{tell: o.Progress}
-	told.done(first)
+	told := teller{tell: o.Progress, ended: map[int]Case{}}
+	told.done(0, first)
 	slots := make(chan struct{}, parallel(o.Parallel))
 	var work sync.WaitGroup
 	for i, t := range trials {
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		work.Go(func() {
 			defer func() { <-slots }()
 			r.Cases[i+1] = p.try(ctx, t)
-			told.done(r.Cases[i+1])
+			told.done(i+1, r.Cases[i+1])
 		})
 	}
 	work.Wait()
@@ -87,17 +87,24 @@ func parallel(n int) int {
 	return n
 }
 
-// teller tells of one case at a time.
+// teller tells of one case at a time, in the report's order.
 type teller struct {
-	mu   sync.Mutex
 	tell func(Case)
+
+	mu    sync.Mutex
+	ended map[int]Case
+	next  int
 }
 
-func (t *teller) done(c Case) {
+func (t *teller) done(i int, c Case) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.tell != nil {
-		t.tell(c)
+	t.ended[i] = c
+	for c, ok := t.ended[t.next]; ok; c, ok = t.ended[t.next] {
+		t.next++
+		if t.tell != nil {
+			t.tell(c)
+		}
 	}
 }
 

@@ -232,7 +232,7 @@ func (b *probe) lostAfter(ctx context.Context, at place, kind simtarget.Kind, co
 	if !all {
 		return nil
 	}
-	f := simtarget.Fault{Target: at.sim, Kind: simtarget.KindBrokenBefore, Count: count, Match: simtarget.MatchLookups}
+	f := simtarget.Fault{Target: at.sim, Kind: simtarget.KindBrokenBefore, Count: manyFaults, Match: simtarget.MatchLookups}
 	if b.plan.looksUp(at.sim) {
 		return b.fault(ctx, f)
 	}

@@ -154,9 +154,10 @@ func (b *probe) heldWithOwner(ctx context.Context, r rest, s flow.Stage) error {
 // dayAfter is how long after the window the run is looked at again; where there is no window, after a day.
 const dayAfter = 25 * time.Hour
 
-// afterWindow loses one answer and lets the key's window pass before anything else can be done.
+// afterWindow loses one answer and lets the key's window pass before anything else can be done: until then the target
+// answers no question either.
 func (b *probe) afterWindow(ctx context.Context, s flow.Stage, at place) error {
-	if err := b.lostAfter(ctx, at, simtarget.KindLostAfterCommit, 1, false); err != nil {
+	if err := b.lostAfter(ctx, at, simtarget.KindLostAfterCommit, 1, true); err != nil {
 		return err
 	}
 	told, err := b.tell(ctx, b.plan.sample)
@@ -176,13 +177,16 @@ func (b *probe) afterWindow(ctx context.Context, s flow.Stage, at place) error {
 	if err != nil {
 		return err
 	}
-	b.expect(before.Status == operation.StatusUnknown || before.Status == operation.StatusHeld || before.Status == operation.StatusConfirmed,
+	b.expect(before.Status == operation.StatusUnknown || before.Status == operation.StatusHeld,
 		"%s: after the lost answer nothing is assumed (%s)", s.Name, before.Status)
 	if err := b.move(ctx, jump); err != nil {
 		return err
 	}
 	b.note("%s passed.", jump)
-	if r, err = b.drive(ctx, told.Run, false); err != nil {
+	if err := b.clearFaults(ctx); err != nil {
+		return err
+	}
+	if r, err = b.drive(ctx, told.Run, true); err != nil {
 		return err
 	}
 	return b.notTrusted(ctx, r, s, before, policy)

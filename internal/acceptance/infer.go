@@ -328,7 +328,7 @@ func (n *node) scalar() any {
 	case n.kind == kindBool:
 		return true
 	case n.kind == kindTexts:
-		return []any{"sample " + n.name}
+		return []any{"sample-" + n.name}
 	case n.kind == kindObject:
 		return map[string]any{"sample": n.name}
 	case n.kind == kindSpan:
@@ -342,5 +342,5 @@ func (n *node) scalar() any {
 	case idName.MatchString(n.name):
 		return "sample-" + strings.ReplaceAll(name, "_", "-") + "-1001"
 	}
-	return "Sample " + n.name
+	return "sample-" + n.name
 }
