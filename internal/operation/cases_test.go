@@ -127,6 +127,22 @@ func TestCaseB053_AfterTheKeysLifeNothingIsReplayed(t *testing.T) {
 	}
 }
 
+func TestCaseB053_AResendAtTheEndOfTheWindowProvesNothingAboutTheFirst(t *testing.T) {
+	t.Parallel()
+	p := careful()
+	p.Lookup, p.ReplaysMax = false, 0
+	s := begin(t, p, standing())
+	s.claim("at_1", false)
+	s.lost("at_1")
+	s.wait(23*time.Hour - 30*time.Second)
+	s.ask()
+	s.answer(operation.AnswerNothingHappened)
+	s.claim("at_2", false) // claimed inside the window, it may have left outside
+	s.wait(40 * time.Second)
+	s.executed("at_2", "7714")
+	s.wants(operation.ActionAsk, operation.ReasonConfirmedByOther)
+}
+
 func TestCaseB055_NotFoundInsideTheDelayIsUnknown(t *testing.T) {
 	t.Parallel()
 	p := careful()
