@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/internal/app/work"
@@ -48,7 +49,10 @@ func (c *againCmd) Run(ctx context.Context, s *streams) error {
 	}
 	_, preview, err := a.Runner.PreviewAgain(ctx, id)
 	if err != nil {
-		return err
+		return unknown(c.ID, err)
+	}
+	if c.Second != "" && !slices.ContainsFunc(preview, func(p runner.Preview) bool { return p.Stage == c.Second }) {
+		return usage{fmt.Errorf("--second %s: the run has no such stage; it has %s", c.Second, stages(preview))}
 	}
 	out := againResult{Run: id, Preview: preview, Done: c.Yes}
 	if c.Yes {
@@ -76,11 +80,12 @@ func runOf(ctx context.Context, a *work.App, id string) (operation.RunID, error)
 	case strings.HasPrefix(id, "op_"):
 		op, err := a.Ledger.Operation(ctx, operation.ID(id))
 		if err != nil {
-			return "", err
+			return "", unknown(id, err)
 		}
 		if len(op.Runs) > 0 {
 			return op.Runs[len(op.Runs)-1], nil
 		}
+		return "", fmt.Errorf("no run refers to %s", id)
 	}
 	return "", usage{fmt.Errorf("%s is no run or operation id; they begin with run_ or op_", id)}
 }
@@ -107,6 +112,14 @@ func (c *againCmd) tell(s *streams, out againResult) error {
 	return nil
 }
 
+func stages(preview []runner.Preview) string {
+	names := make([]string, len(preview))
+	for i, p := range preview {
+		names[i] = p.Stage
+	}
+	return strings.Join(names, ", ")
+}
+
 type stopCmd struct {
 	files
 	reach
@@ -128,10 +141,10 @@ func (c *stopCmd) Run(ctx context.Context, s *streams) error {
 	}
 	withdrawn, err := a.Runner.Stop(ctx, id, operation.Person(c.As), c.How)
 	if err != nil {
-		return err
+		return unknown(c.ID, err)
 	}
 	if c.JSON {
-		return json.NewEncoder(s.out).Encode(map[string]any{"run": id, "withdrawn": withdrawn})
+		return json.NewEncoder(s.out).Encode(map[string]any{"run": id, "withdrawn": append([]operation.ID{}, withdrawn...)})
 	}
 	fmt.Fprintf(s.out, "run %s: %d operation(s) withdrawn. What may have been sent is still being found out.\n", id, len(withdrawn))
 	for _, op := range withdrawn {

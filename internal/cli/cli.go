@@ -4,15 +4,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"holdfast/internal/ledger"
 )
 
 // Exit codes.
@@ -23,6 +28,8 @@ const (
 )
 
 type commands struct {
+	Version kong.VersionFlag `help:"Print the version and stop."`
+
 	Local      localCmd      `cmd:"" help:"Run everything on this laptop: handlers, state machine, ledger, simulated targets."`
 	Acceptance acceptanceCmd `cmd:"" help:"Play the six cases against a flow and report with evidence."`
 	Validate   validateCmd   `cmd:"" help:"Check flow and target files; errors say file, line and what is allowed."`
@@ -47,15 +54,21 @@ func (failed) Error() string { return "failed" }
 
 // Run runs one command and answers its exit code.
 func Run(args []string, in io.Reader, out, errOut io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	return run(ctx, args, &streams{in, out, errOut})
+}
+
+// run is Run until ctx ends.
+func run(ctx context.Context, args []string, s *streams) int {
 	var c commands
 	exited := -1
-	parser, err := kong.New(&c, kong.Name("holdfast"), kong.Writers(out, errOut), kong.Exit(func(code int) { exited = code }),
+	parser, err := kong.New(&c, kong.Name("holdfast"), kong.Writers(s.out, s.err), kong.Exit(func(code int) { exited = code }),
 		kong.Description("Press \"run again\" without a second task, coupon or message. A timeout means we stopped waiting, never that nothing happened."),
-		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&streams{in, out, errOut}))
+		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s), kong.Vars{"version": version()})
 	if err != nil {
-		fmt.Fprintln(errOut, "holdfast:", err)
+		fmt.Fprintln(s.err, "holdfast:", err)
 		return exitFail
 	}
 	if len(args) == 0 {
@@ -66,10 +79,35 @@ func Run(args []string, in io.Reader, out, errOut io.Writer) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "holdfast: %v\nSee: holdfast --help\n", err)
+		fmt.Fprintf(s.err, "holdfast: %v\nSee: %s --help\n", err, command(err))
 		return exitUsage
 	}
-	return exitCode(k.Run(), errOut)
+	return exitCode(k.Run(), s.err)
+}
+
+// command is what the arguments named before they went wrong.
+func command(err error) string {
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Command() != "" {
+		name, _, _ := strings.Cut(wrong.Context.Command(), " ")
+		return "holdfast " + name
+	}
+	return "holdfast"
+}
+
+// version is the module's version and the commit it was built from, as far as the build recorded them.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "holdfast (unknown version)"
+	}
+	text := "holdfast " + cmp.Or(info.Main.Version, "(devel)")
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			text += " " + s.Value
+		}
+	}
+	return text + " " + info.GoVersion
 }
 
 // usage is an error of the caller's.
@@ -88,4 +126,12 @@ func exitCode(err error, errOut io.Writer) int {
 	}
 	fmt.Fprintln(errOut, "holdfast:", err)
 	return exitFail
+}
+
+// unknown says of an id that is not in the ledger what ids look like.
+func unknown(id string, err error) error {
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("nothing in this ledger is %s. Ids look like ev_…, run_…, op_…; the outbox, the logs and the answer to a webhook show them", id)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"holdfast/internal/ledger"
 	"holdfast/internal/story"
 	"holdfast/internal/web"
 )
@@ -27,9 +28,16 @@ func (c *inspectCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	st, err := story.Find(ctx, a.Ledger, c.ID, func(n int) { fmt.Fprintf(s.err, "\rread %d records", n) })
+	seen := false
+	st, err := story.Find(ctx, a.Ledger, c.ID, func(n int) {
+		seen = true
+		fmt.Fprintf(s.err, "\rread %d records", n)
+	})
+	if seen {
+		fmt.Fprintln(s.err)
+	}
 	if errors.Is(err, story.ErrUnknown) {
-		return fmt.Errorf("%w. Ids look like ev_…, run_…, op_…; the outbox, the logs and the answer to a webhook show them", err)
+		return unknown(c.ID, ledger.ErrNotFound)
 	}
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -65,8 +66,13 @@ type localCmd struct {
 	Verbose bool   `short:"v" help:"Log what the handlers do."`
 }
 
+const portMax = 65535
+
 // Run implements the command.
 func (c *localCmd) Run(ctx context.Context, s *streams) error {
+	if c.Port < 0 || c.Port > portMax {
+		return usage{fmt.Errorf("--port %d: a port is a number from 0, which picks one, to %d", c.Port, portMax)}
+	}
 	o, err := c.options()
 	if err != nil {
 		return err
@@ -83,7 +89,7 @@ func (c *localCmd) Run(ctx context.Context, s *streams) error {
 	}
 	forget, err := l.Announce(c.Flows, c.Targets)
 	if err != nil {
-		return err
+		return errors.Join(err, l.Close())
 	}
 	defer forget()
 	if c.JSON {
@@ -107,6 +113,6 @@ func (c *localCmd) greet(l *local.Local, s *streams) {
 	if c.Data == "" {
 		fmt.Fprintln(s.out, "Nothing is kept after Ctrl-C; --data DIR keeps the ledger.")
 	} else {
-		fmt.Fprintf(s.out, "The ledger is kept in %s. Executions are not: the sweep starts their next generation.\n", c.Data)
+		fmt.Fprintf(s.out, "The ledger is kept in %s. Executions are not: the sweep starts them again. The outbox and what the simulated\ntargets did are not either: decide with `holdfast resolve` what was asked before a restart.\n", c.Data)
 	}
 }

@@ -38,30 +38,29 @@ type resolved struct {
 	Choices  []choice           `json:"choices,omitempty"`
 	Decided  operation.Answer   `json:"decided,omitempty"`
 	Status   string             `json:"status"`
+	// Waiting are the operations of a run that wait for a decision of their own.
+	Waiting []operation.ID `json:"waiting,omitempty"`
 }
 
 // Run implements the command.
 func (c *resolveCmd) Run(ctx context.Context, s *streams) error {
+	if c.Answer != "" && c.As == "" {
+		return usage{errors.New("--answer needs --as PERSON: who decides is recorded")}
+	}
+	if c.Minutes < 0 {
+		return usage{errors.New("--minutes cannot be negative")}
+	}
+	decide, err := c.kind()
+	if err != nil {
+		return err
+	}
 	a, err := openWork(ctx, c.files, c.reach, s)
 	if err != nil {
 		return err
 	}
-	if c.Answer != "" && c.As == "" {
-		return usage{errors.New("--answer needs --as PERSON: who decides is recorded")}
-	}
-	var out resolved
-	switch prefix, _, _ := strings.Cut(c.ID, "_"); prefix {
-	case "op":
-		out, err = c.operation(ctx, a)
-	case "run":
-		out, err = c.run(ctx, a)
-	case "ev":
-		out, err = c.event(ctx, a)
-	default:
-		return usage{fmt.Errorf("%s is no operation, run or event id", c.ID)}
-	}
+	out, err := decide(ctx, a)
 	if err != nil {
-		return err
+		return unknown(c.ID, err)
 	}
 	if c.JSON {
 		return json.NewEncoder(s.out).Encode(out)
@@ -70,14 +69,47 @@ func (c *resolveCmd) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
+// kind is what decides about the id.
+func (c *resolveCmd) kind() (func(context.Context, *work.App) (resolved, error), error) {
+	switch prefix, _, _ := strings.Cut(c.ID, "_"); prefix {
+	case "op":
+		return c.operation, nil
+	case "run":
+		return c.run, nil
+	case "ev":
+		return c.event, nil
+	}
+	return nil, usage{fmt.Errorf("%s is no operation, run or event id; they begin with op_, run_ or ev_. `holdfast inspect %s` finds what it belongs to", c.ID, c.ID)}
+}
+
+// possible refuses an answer that this question does not take.
+func (c *resolveCmd) possible(out resolved) error {
+	if len(out.Choices) == 0 {
+		return fmt.Errorf("%s is %s: nothing waits for a decision there, and nothing was changed", c.ID, out.Status)
+	}
+	var names []string
+	for _, ch := range out.Choices {
+		if string(ch.Answer) == c.Answer {
+			return nil
+		}
+		names = append(names, string(ch.Answer))
+	}
+	return usage{fmt.Errorf("--answer %s: this question takes %s", c.Answer, strings.Join(names, ", "))}
+}
+
 func (c *resolveCmd) tell(s *streams, out resolved) {
 	fmt.Fprintf(s.out, "%s is %s\n", out.ID, out.Status)
 	if out.Decided != "" {
 		fmt.Fprintf(s.out, "Decided: %s, by %s.\n", out.Decided, c.As)
 		return
 	}
+	for _, op := range out.Waiting {
+		fmt.Fprintf(s.out, "  waits for a decision: holdfast resolve %s\n", op)
+	}
 	if len(out.Choices) == 0 {
-		fmt.Fprintln(s.out, "Nothing waits for a decision here.")
+		if len(out.Waiting) == 0 {
+			fmt.Fprintln(s.out, "Nothing waits for a decision here.")
+		}
 		return
 	}
 	fmt.Fprintf(s.out, "Question: %s\n", web.Sentence(out.Question))
@@ -124,16 +156,16 @@ func (c *resolveCmd) operation(ctx context.Context, a *work.App) (resolved, erro
 		return resolved{}, err
 	}
 	p := a.Runner.PolicyOf(&op)
-	out := resolved{ID: c.ID, Status: op.Status.String(), Choices: choicesOf(operation.Choices(&op, p, operation.TimeOf(a.Clock.Now())))}
-	if op.Question == nil {
-		if c.Answer != "" {
-			return out, errors.New("no question about this operation is open")
-		}
-		return out, nil
+	out := resolved{ID: c.ID, Status: op.Status.String()}
+	if op.Question != nil {
+		out.Choices = choicesOf(operation.Choices(&op, p, operation.TimeOf(a.Clock.Now())))
+		out.Question, out.Asked = op.Question.Reason, op.Question.Reviewers
 	}
-	out.Question, out.Asked = op.Question.Reason, op.Question.Reviewers
 	if c.Answer == "" {
 		return out, nil
+	}
+	if err := c.possible(out); err != nil {
+		return out, err
 	}
 	next, refused := operation.Apply(&op, c.decided(a, op.Question, op.Rev, op.Content.Digest), p)
 	if refused != nil {
@@ -164,13 +196,17 @@ func (c *resolveCmd) run(ctx context.Context, a *work.App) (resolved, error) {
 	if err != nil {
 		return resolved{}, err
 	}
-	out := resolved{ID: c.ID, Status: run.Status.String(), Choices: choicesOf(operation.RunChoices(&run))}
-	if run.Question == nil {
-		return out, nil
+	out := resolved{ID: c.ID, Status: run.Status.String()}
+	if run.Question != nil {
+		out.Choices = choicesOf(operation.RunChoices(&run))
+		out.Question, out.Asked = run.Question.Reason, run.Question.Reviewers
 	}
-	out.Question, out.Asked = run.Question.Reason, run.Question.Reviewers
 	if c.Answer == "" {
-		return out, nil
+		out.Waiting, err = waiting(ctx, a, run)
+		return out, err
+	}
+	if err := c.possible(out); err != nil {
+		return out, err
 	}
 	next := run
 	next.Stages = append([]operation.StageRef(nil), run.Stages...)
@@ -191,6 +227,24 @@ func (c *resolveCmd) run(ctx context.Context, a *work.App) (resolved, error) {
 	return out, resume(ctx, a, []operation.RunID{run.ID})
 }
 
+// waiting are a run's operations with an open question.
+func waiting(ctx context.Context, a *work.App, run operation.Run) ([]operation.ID, error) {
+	var out []operation.ID
+	for _, st := range run.Stages {
+		op, err := a.Ledger.Operation(ctx, st.Operation)
+		if errors.Is(err, ledger.ErrNotFound) {
+			continue // planned and not yet stored: the run's next step makes it
+		}
+		if err != nil {
+			return nil, err
+		}
+		if op.Question != nil {
+			out = append(out, op.ID)
+		}
+	}
+	return out, nil
+}
+
 // Answers to a held event.
 const (
 	answerRelease = operation.Answer("release") // it is an event of its own: plan it
@@ -203,18 +257,23 @@ func (c *resolveCmd) event(ctx context.Context, a *work.App) (resolved, error) {
 		return resolved{}, err
 	}
 	out := resolved{ID: c.ID, Status: ev.Status.String(), Question: ev.Reason}
-	if ev.Status != operation.EventHeld {
-		return out, nil
+	if ev.Status == operation.EventHeld {
+		out.Asked = []operation.Person{ev.Owner}
+		out.Choices = []choice{{Answer: answerRelease, Legal: len(ev.Flows) > 0}, {Answer: answerRefuse, Legal: true}}
 	}
-	out.Asked = []operation.Person{ev.Owner}
-	out.Choices = []choice{{Answer: answerRelease, Legal: len(ev.Flows) > 0}, {Answer: answerRefuse, Legal: true}}
 	if c.Answer == "" {
 		return out, nil
 	}
+	if err := c.possible(out); err != nil {
+		return out, err
+	}
+	if c.How == "" {
+		return out, usage{errors.New("an answer about an event needs --how WHY: it is recorded")}
+	}
 	next := ev
 	now := operation.TimeOf(a.Clock.Now())
-	if c.How == "" || !next.Decide(operation.Answer(c.Answer) == answerRelease, operation.Person(c.As), c.How, now) {
-		return out, usage{errors.New("a held event takes --answer release or refuse, with --how WHY; one without any flow can only be refused")}
+	if !next.Decide(operation.Answer(c.Answer) == answerRelease, operation.Person(c.As), c.How, now) {
+		return out, errors.New("refused: no flow takes this event, so it can only be refused. Nothing was changed")
 	}
 	res, err := a.Ledger.UpdateEvent(ctx, ev, next)
 	if err != nil {

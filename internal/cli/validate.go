@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -34,7 +33,7 @@ func (c *validateCmd) tell(s *streams, findings flow.Findings, err error) error 
 			Valid    bool          `json:"valid"`
 			Findings flow.Findings `json:"findings"`
 			Errors   []string      `json:"errors,omitempty"`
-		}{Valid: err == nil && len(problems) == 0, Findings: findings}
+		}{Valid: err == nil && len(problems) == 0, Findings: append(flow.Findings{}, findings...)}
 		if err != nil {
 			out.Errors = strings.Split(err.Error(), "\n")
 		}
@@ -50,7 +49,7 @@ func (c *validateCmd) tell(s *streams, findings flow.Findings, err error) error 
 		}
 	}
 	if err != nil || len(problems) > 0 {
-		return errors.Join(failed{})
+		return failed{}
 	}
 	if !c.JSON {
 		fmt.Fprintln(s.out, "All flows and targets are valid.")

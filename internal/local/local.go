@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -21,7 +22,6 @@ import (
 	"holdfast/internal/app/hook"
 	"holdfast/internal/app/work"
 	"holdfast/internal/clock"
-	"holdfast/internal/flow/compile"
 	"holdfast/internal/ledger"
 	"holdfast/internal/local/dynamo"
 	"holdfast/internal/local/outbox"
@@ -100,6 +100,8 @@ type Local struct {
 	functions *functions
 	admission admission
 	sources   []source.Config
+	kept      kept
+	keeping   sync.Mutex // held while kept is written
 	log       *slog.Logger
 	servers   []*http.Server
 	cancel    context.CancelFunc
@@ -131,10 +133,8 @@ func Start(ctx context.Context, o Options) (*Local, error) {
 }
 
 func (l *Local) start(ctx context.Context) error {
-	if l.options.Dir != "" {
-		if err := os.MkdirAll(l.options.Dir, 0o700); err != nil {
-			return fmt.Errorf("data directory: %w", err)
-		}
+	if err := l.openDir(); err != nil {
+		return err
 	}
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", l.options.Port))
 	if err != nil {
@@ -158,6 +158,21 @@ func (l *Local) start(ctx context.Context) error {
 	l.cancel = cancel
 	go l.sweeps(running)
 	return nil
+}
+
+// openDir makes the data directory and reads what an earlier laptop kept in it.
+func (l *Local) openDir() error {
+	dir := l.options.Dir
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("the data directory cannot be made (%w); name one that you may write with --data", err)
+		}
+	}
+	var err error
+	if l.kept, err = loadKept(dir); err != nil {
+		return err
+	}
+	return l.moveAsKept()
 }
 
 // startServices starts what stands for AWS and for the outside world.
@@ -195,6 +210,9 @@ func (l *Local) startDynamo() error {
 	}
 	var err error
 	if l.Dynamo, err = dynamo.Open(dynamo.Options{Dir: dir, Clock: l.Clock, Around: l.options.Around}); err != nil {
+		if dir != "" {
+			return fmt.Errorf("the data directory %s cannot be used (%w); stop the `holdfast local` that uses it, or name another with --data", l.options.Dir, err)
+		}
 		return err
 	}
 	l.closers = append(l.closers, l.Dynamo.Close)
@@ -242,6 +260,9 @@ func (l *Local) startHandlers(ctx context.Context) error {
 	}
 	if parts.Destinations, err = l.destinations(profiles); err != nil {
 		return err
+	}
+	if err := l.keep(); err != nil {
+		return fmt.Errorf("data directory: %w", err)
 	}
 	if err := allSimulated(compiled, parts.Destinations); err != nil {
 		return err
@@ -302,63 +323,6 @@ func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {
 		return nil, err
 	}
 	return app.New(ctx, l.Config, parts)
-}
-
-// destinations give every profile a simulated target, unless a real server is named for it.
-func (l *Local) destinations(profiles []*target.Profile) (map[string]target.Destination, error) {
-	out := map[string]target.Destination{}
-	urls := map[string]string{}
-	for _, p := range profiles {
-		if d, ok := l.options.Destinations[p.Name]; ok {
-			out[p.Name] = d
-			continue
-		}
-		name := SimFor(p.Name, l.Sim.Names())
-		if name == "" {
-			continue
-		}
-		if urls[name] == "" {
-			url, err := l.Sim.Listen(name, "127.0.0.1:0")
-			if err != nil {
-				return nil, err
-			}
-			urls[name] = url
-		}
-		out[p.Name] = target.Destination{Base: urls[name], Account: "local"}
-	}
-	for name := range l.options.Destinations {
-		if _, ok := out[name]; !ok {
-			return nil, fmt.Errorf("--target %s: there is no such profile", name)
-		}
-	}
-	return out, nil
-}
-
-// allSimulated keeps a laptop from sending to a vendor that nobody named on purpose.
-func allSimulated(compiled []*compile.Flow, to map[string]target.Destination) error {
-	for _, f := range compiled {
-		for _, s := range f.File().Stages {
-			if _, ok := to[s.Target]; !ok {
-				return fmt.Errorf("flow %s, stage %s: nothing stands for target %s here; add sim/%s.yaml to the targets directory, or name a real server with --target %s=URL",
-					f.File().Name, s.Name, s.Target, s.Target, s.Target)
-			}
-		}
-	}
-	return nil
-}
-
-// SimFor is the simulated target that stands for a profile's vendor: the one of its name, or of its first word.
-func SimFor(profile string, sims []string) string {
-	if slices.Contains(sims, profile) {
-		return profile
-	}
-	vendor, _, _ := strings.Cut(profile, "-")
-	for _, s := range sims {
-		if first, _, _ := strings.Cut(s, "-"); first == vendor && vendor != "generic" {
-			return s
-		}
-	}
-	return ""
 }
 
 // Close ends everything and waits for it.

@@ -80,6 +80,10 @@ func (l *Local) moveClock(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.Clock.Move(d)
+	if err := l.keep(); err != nil {
+		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": "the clock was moved, and after a restart it will not be: " + err.Error()})
+		return
+	}
 	l.showClock(w, r)
 }
 
