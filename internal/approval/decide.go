@@ -102,12 +102,13 @@ func (d *Desk) Prove(ctx context.Context, link ledger.Link, code string) (operat
 func (d *Desk) decideOnce(ctx context.Context, link ledger.Link, in Input) (out Result, raced bool, err error) {
 	var changes []ledger.Change
 	var first Result
+	now := d.now() // one reading is one decision, at one time
 	for _, id := range link.Operations {
 		op, err := d.Store.Operation(ctx, id)
 		if err != nil {
 			return Result{}, false, err
 		}
-		next, refused := operation.Apply(&op, d.fact(link, in, &op), d.Policy(&op))
+		next, refused := operation.Apply(&op, d.fact(now, link, in, &op), d.Policy(&op))
 		if refused != nil {
 			if one := refusal(in, refused); first.Reason == "" || one.Verdict > first.Verdict {
 				first = one
@@ -152,14 +153,14 @@ func blocks(r Result) bool {
 }
 
 // fact is the decision on one operation. A question's id is made for one asking, so it stands for its round.
-func (d *Desk) fact(link ledger.Link, in Input, op *operation.Operation) operation.Decided {
+func (d *Desk) fact(now operation.Time, link ledger.Link, in Input, op *operation.Operation) operation.Decided {
 	seen := in.Seen[string(op.ID)]
 	round := link.Round
 	if op.Question != nil && op.Question.ID == link.Question {
 		round = op.Question.Round
 	}
 	return operation.Decided{
-		At: d.now(), Question: link.Question, Round: round, Digest: seen.Digest, Rev: seen.Rev,
+		At: now, Question: link.Question, Round: round, Digest: seen.Digest, Rev: seen.Rev,
 		By: link.Person, Answer: in.Answer, Reference: in.Reference, How: in.How, Minutes: in.Minutes,
 	}
 }
