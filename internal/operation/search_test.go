@@ -228,7 +228,11 @@ func configs() []config {
 					continue // one of the two is missing: there is no order
 				}
 				name := strings.Join([]string{prot.String(), l.name, order.String() + " first"}, ", ")
-				out = append(out, config{name: name, policy: policyOf(prot, l.lookup, l.counts, order), tries: 2, lies: true, feeds: true, stale: !l.lookup && prot == operation.ProtectionNone})
+				tries := 2
+				if !l.lookup && prot != operation.ProtectionKey {
+					tries = triesMax // small enough for a third
+				}
+				out = append(out, config{name: name, policy: policyOf(prot, l.lookup, l.counts, order), tries: tries, lies: true, feeds: true, stale: !l.lookup && prot == operation.ProtectionNone})
 			}
 		}
 	}
