@@ -165,18 +165,21 @@ func (b *probe) next(r rest) {
 	b.Next, b.Owner = "nothing: the run is "+r.run.Status.String(), string(r.run.Owner)
 	for i := range r.ops {
 		op := &r.ops[i]
-		if op.Status.Settled() && op.Question == nil {
+		if op.Question == nil && (op.Status.Settled() || r.run.Ended()) {
 			continue
 		}
-		b.Next = fmt.Sprintf("%s: %s by %s: %s", op.Stage, op.Step.Action, op.Step.Due, web.Sentence(op.Step.Reason))
+		b.Next = fmt.Sprintf("%s: %s by %s: %s", op.Stage, op.Step.Action, day(op.Step.Due), web.Sentence(op.Step.Reason))
 		b.Owner = string(op.Step.Owner)
 		return
 	}
 	if !r.run.Ended() {
-		b.Next = fmt.Sprintf("the run: %s by %s: %s", r.run.Step.Action, r.run.Step.Due, web.Sentence(r.run.Step.Reason))
+		b.Next = fmt.Sprintf("the run: %s by %s: %s", r.run.Step.Action, day(r.run.Step.Due), web.Sentence(r.run.Step.Reason))
 		b.Owner = string(r.run.Step.Owner)
 	}
 }
+
+// day is an instant for people, to the minute.
+func day(t operation.Time) string { return t.Std().Format("2006-01-02 15:04 UTC") }
 
 // once expects the run to be done, with each effect there once and its reference saved.
 func (b *probe) once(ctx context.Context, r rest) error {

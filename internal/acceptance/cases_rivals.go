@@ -28,7 +28,8 @@ func (b *probe) rivals(ctx context.Context, s flow.Stage, at place) error {
 	if err != nil {
 		return err
 	}
-	if err := b.move(ctx, slowAnswer+time.Second); err != nil {
+	// Time moves on only when the slow answer is recorded: before, it would run into the request's timeout.
+	if err := b.until(ctx, "the slow answer of "+s.Name, func() (bool, error) { return b.recorded(ctx, id, s) }); err != nil {
 		return err
 	}
 	r, err := b.drive(ctx, id, true)
@@ -139,4 +140,22 @@ func (b *probe) happened(ctx context.Context, id operation.RunID, s flow.Stage) 
 	}
 	found, err := b.effectsOf(ctx, op)
 	return len(found) > 0, err
+}
+
+// recorded says that whoever attempted the stage has written down what it saw.
+func (b *probe) recorded(ctx context.Context, id operation.RunID, s flow.Stage) (bool, error) {
+	r, err := b.stand(ctx, id, restAsks, lastNone)
+	if err != nil {
+		return false, err
+	}
+	op, err := b.stageOp(r, s)
+	if err != nil {
+		return false, err
+	}
+	for _, a := range op.Attempts {
+		if a.Recorded == 0 {
+			return false, nil
+		}
+	}
+	return len(op.Attempts) > 0, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/internal/operation"
 )
@@ -36,7 +37,7 @@ func protection(p operation.Policy) string {
 	var parts []string
 	switch p.Protection {
 	case operation.ProtectionKey:
-		parts = append(parts, fmt.Sprintf("a key protects for %s (less %s)", p.KeyWindow, p.KeyMargin))
+		parts = append(parts, fmt.Sprintf("a key protects for %s (less %s)", short(p.KeyWindow), short(p.KeyMargin)))
 	case operation.ProtectionNatural:
 		parts = append(parts, "a unique value protects, without end")
 	default:
@@ -79,12 +80,31 @@ func (r Report) Summary() string {
 			}
 		}
 	}
-	for _, c := range r.Cases {
-		for _, w := range c.Warns {
-			text += "\n  " + w
-		}
+	for _, lie := range r.Lies() {
+		text += "\n  when it lies: " + lie
 	}
 	return text
+}
+
+// Lies are the contradictions of targets that the extra runs led to.
+func (r Report) Lies() []string {
+	var out []string
+	for _, c := range r.Cases {
+		out = append(out, c.Warns...)
+	}
+	return out
+}
+
+// short is a length of time without its empty parts.
+func short(d time.Duration) string {
+	text := strings.TrimSuffix(d.String(), "m0s")
+	if text == d.String() {
+		return text
+	}
+	if hours := strings.TrimSuffix(text, "h0"); hours != text {
+		return hours + "h"
+	}
+	return text + "m"
 }
 
 // Line is one case on a terminal.
