@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 
 	"holdfast/flows"
@@ -78,6 +79,9 @@ func (c *localCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	o.Port, o.Dir = c.Port, c.Data
+	if c.Data != "" {
+		o.Seed = rand.Uint64() // simulated targets forget, and must not give a kept ledger the same references again
+	}
 	level := slog.LevelWarn
 	if c.Verbose {
 		level = slog.LevelInfo

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/internal/ledger"
@@ -23,134 +24,194 @@ type Store interface {
 	Audit(ctx context.Context, segments int32, fn func(ledger.Found) error) error
 }
 
-// Story is what is known around one id.
+// Story is what is known around one id. A delivery id or a target's reference may be that of several records.
 type Story struct {
 	Asked      string                `json:"asked"`
-	Event      *operation.Event      `json:"event,omitempty"`
+	Events     []operation.Event     `json:"events,omitempty"`
 	Runs       []operation.Run       `json:"runs,omitempty"`
 	Operations []operation.Operation `json:"operations,omitempty"`
+	// More says that further records have the id and are not told.
+	More bool `json:"more,omitempty"`
 }
 
 // ErrUnknown says that nothing has the id.
 var ErrUnknown = errors.New("nothing in this ledger has this id")
 
+// Bounds of a search.
+const (
+	idBytesMax    = 1 << 10
+	matchesMax    = 20   // records told about one id
+	progressEvery = 1000 // records read between two words of progress
+	searchParts   = 1    // segments of the ledger read one after another
+)
+
 // Find reads the story behind an id: of an event, run, operation, attempt, question, link, delivery, or a target's
 // reference. Ids that name no record of their own are looked for in the whole ledger; progress is then called with the
-// number of records read.
+// number of records read. What a record refers to and a crash left unwritten is left out.
 func Find(ctx context.Context, s Store, id string, progress func(int)) (Story, error) {
-	out := Story{Asked: id}
-	var err error
-	switch prefix, _, _ := strings.Cut(id, "_"); prefix {
-	case "op":
-		err = out.fromOperation(ctx, s, operation.ID(id))
-	case "run":
-		err = out.fromRun(ctx, s, operation.RunID(id))
-	case "ev":
-		err = out.fromEvent(ctx, s, operation.EventID(id))
-	default:
-		err = out.search(ctx, s, id, progress)
+	t := teller{Story: Story{Asked: id}, store: s}
+	if err := t.find(ctx, id, progress); err != nil {
+		return t.Story, fmt.Errorf("read the story of %s: %w", id, err)
 	}
-	if errors.Is(err, ledger.ErrNotFound) {
-		return out, fmt.Errorf("%s: %w", id, ErrUnknown)
+	if len(t.Events)+len(t.Runs)+len(t.Operations) == 0 {
+		return t.Story, fmt.Errorf("%s: %w", id, ErrUnknown)
 	}
-	return out, err
+	return t.Story, nil
 }
 
-func (st *Story) fromOperation(ctx context.Context, s Store, id operation.ID) error {
-	op, err := s.Operation(ctx, id)
-	if err != nil {
+// teller reads each record once.
+type teller struct {
+	Story
+	store Store
+}
+
+// find tells what has the id. Nothing has an empty one, although a reference may be empty.
+func (t *teller) find(ctx context.Context, id string, progress func(int)) error {
+	if id == "" || len(id) > idBytesMax {
+		return nil
+	}
+	switch prefix, _, _ := strings.Cut(id, "_"); prefix {
+	case "op":
+		return t.aroundOperation(ctx, operation.ID(id))
+	case "run":
+		return t.aroundRun(ctx, operation.RunID(id))
+	case "ev":
+		return t.aroundEvent(ctx, operation.EventID(id))
+	}
+	link, err := t.store.Link(ctx, linkID(id))
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return t.search(ctx, id, progress)
+	case err != nil:
+		return err
+	case link.Run != "":
+		return t.aroundRun(ctx, link.Run)
+	}
+	for _, op := range link.Operations {
+		if err := t.aroundOperation(ctx, op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkID takes a link's id also as the address that was mailed.
+func linkID(id string) ledger.LinkID {
+	if _, after, found := strings.Cut(id, "/review/"); found {
+		id = after
+	}
+	return ledger.LinkID(id)
+}
+
+// aroundOperation tells an operation, the runs that refer to it and the events of those.
+func (t *teller) aroundOperation(ctx context.Context, id operation.ID) error {
+	op, err := t.operation(ctx, id)
+	if err != nil || op == nil {
 		return err
 	}
-	st.Operations = []operation.Operation{op}
-	for _, run := range op.Runs {
-		r, err := s.Run(ctx, run)
+	for _, id := range op.Runs {
+		run, err := t.run(ctx, id)
 		if err != nil {
 			return err
 		}
-		st.Runs = append(st.Runs, r)
+		if run == nil {
+			continue
+		}
+		if _, err := t.event(ctx, run.Event); err != nil {
+			return err
+		}
 	}
-	return st.eventOf(ctx, s)
+	return nil
 }
 
-func (st *Story) eventOf(ctx context.Context, s Store) error {
-	if len(st.Runs) == 0 {
-		return nil
+// aroundRun tells a run, its operations and its event.
+func (t *teller) aroundRun(ctx context.Context, id operation.RunID) error {
+	run, err := t.run(ctx, id)
+	if err != nil || run == nil {
+		return err
 	}
-	ev, err := s.Event(ctx, st.Runs[0].Event)
-	if err == nil {
-		st.Event = &ev
+	for _, stage := range run.Stages {
+		if _, err := t.operation(ctx, stage.Operation); err != nil {
+			return err
+		}
+	}
+	_, err = t.event(ctx, run.Event)
+	return err
+}
+
+// aroundEvent tells an event with everything that was made for it.
+func (t *teller) aroundEvent(ctx context.Context, id operation.EventID) error {
+	ev, err := t.event(ctx, id)
+	if err != nil || ev == nil {
+		return err
+	}
+	for _, run := range ev.Runs {
+		if err := t.aroundRun(ctx, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *teller) operation(ctx context.Context, id operation.ID) (*operation.Operation, error) {
+	return once(&t.Operations, func(o operation.Operation) bool { return o.ID == id }, func() (operation.Operation, error) { return t.store.Operation(ctx, id) })
+}
+
+func (t *teller) run(ctx context.Context, id operation.RunID) (*operation.Run, error) {
+	return once(&t.Runs, func(r operation.Run) bool { return r.ID == id }, func() (operation.Run, error) { return t.store.Run(ctx, id) })
+}
+
+func (t *teller) event(ctx context.Context, id operation.EventID) (*operation.Event, error) {
+	return once(&t.Events, func(e operation.Event) bool { return e.ID == id }, func() (operation.Event, error) { return t.store.Event(ctx, id) })
+}
+
+// once adds what read gives unless it is there; nil when it does not exist.
+func once[T any](told *[]T, same func(T) bool, read func() (T, error)) (*T, error) {
+	if i := slices.IndexFunc(*told, same); i >= 0 {
+		return &(*told)[i], nil
+	}
+	v, err := read()
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	*told = append(*told, v)
+	return &v, nil
+}
+
+// search reads the whole ledger for an id that names no record of its own.
+func (t *teller) search(ctx context.Context, id string, progress func(int)) error {
+	n := 0
+	var found []ledger.Found
+	err := t.store.Audit(ctx, searchParts, func(f ledger.Found) error {
+		if n++; progress != nil && n%progressEvery == 0 {
+			progress(n)
+		}
+		switch {
+		case !mentions(f, id):
+		case len(found) == matchesMax:
+			t.More = true
+		default:
+			found = append(found, f)
+		}
+		return nil
+	})
+	for _, f := range found {
+		err = errors.Join(err, t.around(ctx, f))
 	}
 	return err
 }
 
-func (st *Story) fromRun(ctx context.Context, s Store, id operation.RunID) error {
-	run, err := s.Run(ctx, id)
-	if err != nil {
-		return err
-	}
-	st.Runs = append(st.Runs, run)
-	for _, stage := range run.Stages {
-		op, err := s.Operation(ctx, stage.Operation)
-		if err != nil {
-			return err
-		}
-		st.Operations = append(st.Operations, op)
-	}
-	if st.Event == nil {
-		return st.eventOf(ctx, s)
-	}
-	return nil
-}
-
-func (st *Story) fromEvent(ctx context.Context, s Store, id operation.EventID) error {
-	ev, err := s.Event(ctx, id)
-	if err != nil {
-		return err
-	}
-	st.Event = &ev
-	for _, run := range ev.Runs {
-		if err := st.fromRun(ctx, s, run); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
-// progressEvery is how many records are read between two words of progress.
-const progressEvery = 1000
-
-var errFound = errors.New("found")
-
-// search reads the whole ledger for an id that names no record of its own.
-func (st *Story) search(ctx context.Context, s Store, id string, progress func(int)) error {
-	if link, err := s.Link(ctx, ledger.LinkID(id)); err == nil {
-		return st.fromRun(ctx, s, link.Run)
-	} else if !errors.Is(err, ledger.ErrNotFound) {
-		return err
-	}
-	n := 0
-	var found ledger.Found
-	err := s.Audit(ctx, 1, func(f ledger.Found) error {
-		if n++; progress != nil && n%progressEvery == 0 {
-			progress(n)
-		}
-		if mentions(f, id) {
-			found = f
-			return errFound
-		}
-		return nil
-	})
+func (t *teller) around(ctx context.Context, f ledger.Found) error {
 	switch {
-	case !errors.Is(err, errFound) && err != nil:
-		return err
-	case found.Operation != nil:
-		return st.fromOperation(ctx, s, found.Operation.ID)
-	case found.Run != nil:
-		return st.fromRun(ctx, s, found.Run.ID)
-	case found.Event != nil:
-		return st.fromEvent(ctx, s, found.Event.ID)
+	case f.Operation != nil:
+		return t.aroundOperation(ctx, f.Operation.ID)
+	case f.Run != nil:
+		return t.aroundRun(ctx, f.Run.ID)
 	}
-	return ledger.ErrNotFound
+	return t.aroundEvent(ctx, f.Event.ID)
 }
 
 func mentions(f ledger.Found, id string) bool {
@@ -173,22 +234,13 @@ func operationMentions(op *operation.Operation, id string) bool {
 	if string(op.Reference) == id || asked(op.Question, op.Answered, id) {
 		return true
 	}
-	for i := range op.Attempts {
-		if string(op.Attempts[i].ID) == id || string(op.Attempts[i].Reference) == id {
-			return true
-		}
+	if c := op.Contradiction; c != nil && (string(c.First) == id || string(c.Second) == id) {
+		return true
 	}
-	return false
+	return slices.ContainsFunc(op.Attempts, func(a operation.Attempt) bool { return string(a.ID) == id || string(a.Reference) == id })
 }
 
 func asked(open *operation.Question, answered []operation.Question, id string) bool {
-	if open != nil && string(open.ID) == id {
-		return true
-	}
-	for i := range answered {
-		if string(answered[i].ID) == id {
-			return true
-		}
-	}
-	return false
+	same := func(q operation.Question) bool { return string(q.ID) == id }
+	return open != nil && same(*open) || slices.ContainsFunc(answered, same)
 }

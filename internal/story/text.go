@@ -17,8 +17,8 @@ type Words struct {
 // Write tells the story as text.
 func (st Story) Write(w io.Writer, words Words) error {
 	p := &printer{w: w, words: words}
-	if st.Event != nil {
-		p.event(st.Event)
+	for i := range st.Events {
+		p.event(&st.Events[i])
 	}
 	for i := range st.Runs {
 		p.run(&st.Runs[i])
@@ -26,12 +26,16 @@ func (st Story) Write(w io.Writer, words Words) error {
 	for i := range st.Operations {
 		p.operation(&st.Operations[i])
 	}
+	if st.More {
+		p.line("\nMore records have this id and are not shown.")
+	}
 	return p.err
 }
 
 type printer struct {
 	w     io.Writer
 	words Words
+	begun bool
 	err   error
 }
 
@@ -41,8 +45,17 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
+// record begins one; a blank line stands between two.
+func (p *printer) record(format string, args ...any) {
+	if p.begun {
+		p.line("")
+	}
+	p.begun = true
+	p.line(format, args...)
+}
+
 func (p *printer) event(e *operation.Event) {
-	p.line("event %s", e.ID)
+	p.record("event %s", e.ID)
 	p.line("  source      %s, account %s, topic %s", e.Source, orNone(e.Account), orNone(e.Topic))
 	p.line("  identity    by %s%s", orNone(e.Rung), signed(e.SignedID))
 	p.line("  received    %s", e.Received)
@@ -53,6 +66,7 @@ func (p *printer) event(e *operation.Event) {
 	for _, d := range e.Deliveries {
 		p.line("  delivery    %s at %s%s%s", orNone(d.ID), d.At, times(d.Count), variant(d.Variant))
 	}
+	p.evidence(e.Evidence)
 	p.step(e.Step)
 }
 
@@ -78,7 +92,7 @@ func times(n int) string {
 }
 
 func (p *printer) run(r *operation.Run) {
-	p.line("\nrun %s", r.ID)
+	p.record("run %s", r.ID)
 	p.line("  flow        %s, version %d, generation %d", r.Flow, r.Version, r.Generation)
 	p.line("  status      %s%s", r.Status, p.because(r.Reason))
 	for _, s := range r.Stages {
@@ -100,7 +114,7 @@ func conflict(s operation.StageRef) string {
 }
 
 func (p *printer) operation(op *operation.Operation) {
-	p.line("\noperation %s", op.ID)
+	p.record("operation %s", op.ID)
 	p.line("  intends     %s of flow %s in %s", op.Stage, op.Flow, op.Target)
 	p.line("  status      %s%s", op.Status, p.because(op.Reason))
 	if op.Reference != "" {
@@ -126,7 +140,18 @@ func (p *printer) attempt(a *operation.Attempt) {
 	if a.Replay {
 		kind = "replay"
 	}
-	p.line("  %-11s %s claimed %s: %s", kind, a.ID, a.Claimed, a.Outcome)
+	p.line("  %-11s %s claimed %s: %s", kind, a.ID, a.Claimed, result(a))
+}
+
+// result is what is proven about an attempt; one that reported nothing says so.
+func result(a *operation.Attempt) string {
+	switch {
+	case a.Outcome == operation.OutcomeUnknown && a.Attested != nil:
+		return "unknown, a person attested that nothing happened"
+	case a.Outcome == operation.OutcomeUnknown && a.Recorded == 0 && a.Ended == 0:
+		return "no result yet"
+	}
+	return a.Outcome.String()
 }
 
 func (p *printer) question(q *operation.Question) {
