@@ -52,9 +52,9 @@ func ConfigFrom(get func(string) string) (Config, error) {
 		Destinations: strings.Fields(get("HOLDFAST_TARGETS")),
 	}
 	var missing []error
-	for name, value := range map[string]string{"HOLDFAST_TABLE": c.Table, "HOLDFAST_STATE_MACHINE": c.Machine, "HOLDFAST_STACK": c.Stack, "HOLDFAST_OWNER": string(c.Owner)} {
-		if value == "" {
-			missing = append(missing, fmt.Errorf("environment variable %s is not set", name))
+	for _, v := range [][2]string{{"HOLDFAST_TABLE", c.Table}, {"HOLDFAST_STATE_MACHINE", c.Machine}, {"HOLDFAST_STACK", c.Stack}, {"HOLDFAST_OWNER", string(c.Owner)}} {
+		if v[1] == "" {
+			missing = append(missing, fmt.Errorf("environment variable %s is not set", v[0]))
 		}
 	}
 	seconds, err := strconv.Atoi(get("HOLDFAST_FUNCTION_TIMEOUT_S"))
@@ -159,17 +159,29 @@ func (b *Base) ID(prefix string) string {
 // codeLetters leaves out what people confuse.
 const codeLetters = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
 
+// codeFair is the largest multiple of the letters in a byte: what lies above would favour the first letters.
+const codeFair = 256 - 256%len(codeLetters)
+
 // codeLength letters are about 39 bits; a link takes a handful of tries.
 const codeLength = 8
 
-// Code makes a code that a person types.
+// codeBytesMax bounds the random bytes that one code takes: 1 in 16 is thrown away.
+const codeBytesMax = 1 << 10
+
+// Code makes a code that a person types, each letter as likely as any other.
 func (b *Base) Code() string {
-	raw := make([]byte, codeLength)
-	if _, err := io.ReadFull(b.Random, raw); err != nil {
-		panic(fmt.Sprintf("no randomness: %v", err))
+	code := make([]byte, 0, codeLength)
+	for range codeBytesMax {
+		if len(code) == codeLength {
+			return string(code)
+		}
+		var raw [1]byte
+		if _, err := io.ReadFull(b.Random, raw[:]); err != nil {
+			panic(fmt.Sprintf("no randomness: %v", err))
+		}
+		if int(raw[0]) < codeFair {
+			code = append(code, codeLetters[int(raw[0])%len(codeLetters)])
+		}
 	}
-	for i := range raw {
-		raw[i] = codeLetters[int(raw[i])%len(codeLetters)]
-	}
-	return string(raw)
+	panic("no randomness: the source gives the same byte again and again")
 }

@@ -21,6 +21,9 @@ import (
 
 // AWSParts are the parts that a deployed function works with, and the SDK's configuration they came from.
 func AWSParts(ctx context.Context, c Config) (Parts, aws.Config, error) {
+	if c.Secrets == "" {
+		return Parts{}, aws.Config{}, errors.New("environment variable HOLDFAST_SECRETS is not set: it is the path of the parameters that hold the secrets")
+	}
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return Parts{}, cfg, fmt.Errorf("AWS configuration: %w", err)
