@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
@@ -58,7 +59,7 @@ type Executions struct {
 func Name(run operation.RunID, generation int) string { return fmt.Sprintf("%s-%d", run, generation) }
 
 // Start starts one generation. It is safe to repeat: one that exists, running or closed, is left alone, and that is
-// no error; whether a closed one was enough is asked by the sweep.
+// no error, since its input can only have been the same; whether a closed one was enough is asked by the sweep.
 func (e *Executions) Start(ctx context.Context, run operation.RunID, generation int) error {
 	input, err := json.Marshal(Travel{Run: run, Next: NextExecute})
 	if err != nil {
@@ -134,11 +135,5 @@ func (e *Executions) Wake(ctx context.Context, token string, run operation.RunID
 
 // ExecutionArn is the ARN of a standard execution as AWS writes it.
 func ExecutionArn(machine, name string) string {
-	const kind = ":stateMachine:"
-	for i := 0; i+len(kind) <= len(machine); i++ {
-		if machine[i:i+len(kind)] == kind {
-			return machine[:i] + ":execution:" + machine[i+len(kind):] + ":" + name
-		}
-	}
-	return machine + ":" + name
+	return strings.Replace(machine, ":stateMachine:", ":execution:", 1) + ":" + name
 }

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"holdfast/internal/flow"
@@ -9,9 +10,6 @@ import (
 	"holdfast/internal/operation"
 	"holdfast/internal/source"
 )
-
-// Horizon is how long likenesses count.
-type Horizon = time.Duration
 
 // Reasons why an event is held before any run is made.
 const (
@@ -64,7 +62,7 @@ func (in *Intake) doubts(ctx context.Context, ev *operation.Event, n source.Noti
 	who := n.Identity()
 	switch {
 	case n.Oversize():
-		ev.Payload = ""
+		ev.Payload = ledger.DigestOf(nil) // the body is named by its digest, and not kept
 		ev.Hold(ReasonOversize, ev.Received)
 	case !who.Complete():
 		for _, gap := range who.Incomplete {
@@ -77,10 +75,11 @@ func (in *Intake) doubts(ctx context.Context, ev *operation.Event, n source.Noti
 	return nil
 }
 
-// alike looks for an earlier event that this one may repeat under another id.
+// alike looks for an earlier event that this one may repeat under another id. All likenesses are kept, also when the
+// first one is found already: a later notification may share only one of them.
 func (in *Intake) alike(ctx context.Context, ev *operation.Event, who source.Identity) error {
 	ids, err := who.LikenessIDs(in.Key)
-	if err != nil || who.Rung == source.RungBodyDigest {
+	if err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -95,11 +94,9 @@ func (in *Intake) alike(ctx context.Context, ev *operation.Event, who source.Ide
 	return nil
 }
 
-// record puts the event. One without any id of its own that is there already is a second notification: within the
-// source's retry horizon it is held as a possible repeat, after it, it is an event of its own.
+// record puts the event.
 func (in *Intake) record(ctx context.Context, ev operation.Event, n source.Notification) (ledger.Result[operation.Event], error) {
-	who := n.Identity()
-	body := n.Body()
+	who, body := n.Identity(), n.Body()
 	if n.Oversize() {
 		body = nil
 	}
@@ -107,23 +104,58 @@ func (in *Intake) record(ctx context.Context, ev operation.Event, n source.Notif
 	if err != nil || who.Rung != source.RungBodyDigest || res.Verdict == ledger.Recorded {
 		return res, err
 	}
-	first := ev.ID
-	for ordinal := 2; ordinal <= repeatsMax; ordinal++ {
-		id, err := in.Key.RepeatID(string(first), ordinal)
+	return in.again(ctx, ev, res.Current, body, who.Horizon)
+}
+
+// again records an equal notification without any id of its own. Time is cut into horizons, counted from the first one:
+// the first in a horizon is an event of its own, unless it came within a horizon of the one before it; every other one
+// is a possible repeat, and all of those in one horizon are one held event. So the cost of a notification does not grow
+// with the number of those before it.
+func (in *Intake) again(ctx context.Context, ev, first operation.Event, body []byte, horizon time.Duration) (ledger.Result[operation.Event], error) {
+	period := int(ev.Received.Sub(first.Received) / max(horizon, time.Millisecond))
+	if period > 0 {
+		before, err := in.before(ctx, first, period)
 		if err != nil {
-			return res, err
+			return ledger.Result[operation.Event]{}, err
 		}
-		again := ev
-		again.ID, again.Flows, again.Runs = operation.EventID(id), nil, nil
-		if err := in.match(&again); err != nil {
-			return res, err
-		}
-		if ev.Received.Sub(res.Current.Received) <= who.Horizon {
-			again.Hold(ReasonPossibleRepeat, ev.Received)
-		}
-		if res, err = in.Store.RecordEvent(ctx, again, body); err != nil || res.Verdict == ledger.Recorded || again.Status == operation.EventHeld {
+		repeat := before != nil && ev.Received.Sub(before.Received) <= horizon
+		res, err := in.put(ctx, ev, first.ID, 2*period+1, repeat, body)
+		if err != nil || res.Verdict == ledger.Recorded {
 			return res, err
 		}
 	}
-	return res, nil
+	return in.put(ctx, ev, first.ID, 2*period+2, true, body)
+}
+
+// before is the first equal notification of the horizon before, or nil.
+func (in *Intake) before(ctx context.Context, first operation.Event, period int) (*operation.Event, error) {
+	if period == 1 {
+		return &first, nil
+	}
+	id, err := in.Key.RepeatID(string(first.ID), 2*(period-1)+1)
+	if err != nil {
+		return nil, err
+	}
+	ev, err := in.Store.Event(ctx, operation.EventID(id))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, nil
+	}
+	return &ev, err
+}
+
+// put records the event under the id of its ordinal.
+func (in *Intake) put(ctx context.Context, ev operation.Event, first operation.EventID, ordinal int, repeat bool, body []byte) (ledger.Result[operation.Event], error) {
+	id, err := in.Key.RepeatID(string(first), ordinal)
+	if err != nil {
+		return ledger.Result[operation.Event]{}, err
+	}
+	held := ev.Status == operation.EventHeld
+	ev.ID, ev.Flows, ev.Runs, ev.Evidence = operation.EventID(id), nil, nil, nil
+	if err := in.match(&ev); err != nil {
+		return ledger.Result[operation.Event]{}, err
+	}
+	if repeat || held {
+		ev.Hold(ReasonPossibleRepeat, ev.Received)
+	}
+	return in.Store.RecordEvent(ctx, ev, body)
 }

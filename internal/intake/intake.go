@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"time"
 
 	"holdfast/internal/clock"
 	"holdfast/internal/flow"
@@ -25,10 +26,11 @@ import (
 // Store is the part of the ledger that intake needs.
 type Store interface {
 	RecordEvent(ctx context.Context, ev operation.Event, payload []byte) (ledger.Result[operation.Event], error)
+	Event(context.Context, operation.EventID) (operation.Event, error)
 	UpdateEvent(ctx context.Context, seen, next operation.Event) (ledger.Result[operation.Event], error)
 	CreateRun(context.Context, operation.Run) (ledger.Result[operation.Run], error)
 	UpdateRun(ctx context.Context, seen, next operation.Run) (ledger.Result[operation.Run], error)
-	Guard(ctx context.Context, likeness string, event operation.EventID, at operation.Time, window Horizon) (ledger.Repeat, error)
+	Guard(ctx context.Context, likeness string, event operation.EventID, at operation.Time, window time.Duration) (ledger.Repeat, error)
 }
 
 // Launcher starts a run's execution.
@@ -50,8 +52,8 @@ type Intake struct {
 }
 
 const (
-	repeatsMax   = 8 // equal notifications without any id, told apart by their order
-	variantRaces = 6
+	races      = 8   // tries of a write while others write the same record
+	retryAfter = "5" // seconds, for a sender that honours it
 )
 
 // Response is what API Gateway answers with.
@@ -68,31 +70,38 @@ func (in *Intake) now() operation.Time { return operation.TimeOf(in.Clock.Now())
 func (in *Intake) Handle(ctx context.Context, raw json.RawMessage) (Response, error) {
 	req, err := source.DecodeEvent(raw)
 	if err != nil {
-		return in.refused(err), nil
+		return in.refused("", err), nil
 	}
 	n, err := in.Sources.Receive(ctx, req, in.Clock.Now())
 	if err != nil {
-		return in.refused(err), nil
+		return in.refused(req.Source, err), nil
 	}
 	state, id, err := in.accept(ctx, n)
 	if err != nil {
-		// Nothing is promised: the sender comes again.
-		in.Log.Error("not accepted", "source", n.Identity().Source, "error", err)
-		return in.refused(err), nil
+		return in.refused(req.Source, err), nil
 	}
 	a := n.Answer().For(state, id)
 	return respond(a.Status, a.Body), nil
 }
 
-func (in *Intake) refused(err error) Response {
+// refused promises nothing: after anything but a refusal of the sender's own request, the sender comes again.
+func (in *Intake) refused(name string, err error) Response {
 	status, message := source.StatusOf(err)
-	if errors.Is(err, ledger.ErrThrottled) {
-		status, message = http.StatusServiceUnavailable, "the ledger takes no more requests for now; send it again later"
+	var r *source.Refusal
+	switch {
+	case errors.As(err, &r):
+		in.Log.Warn("refused", "source", name, "reason", r.Reason)
+	case errors.Is(err, ledger.ErrThrottled):
+		in.Log.Error("not accepted", "source", name, "error", err)
+		message = "the ledger takes no more requests for now; send it again later"
+	default:
+		in.Log.Error("not accepted", "source", name, "error", err)
+		message = "it is not certain that this was recorded; send it again later"
 	}
-	body, _ := json.Marshal(map[string]string{"error": message})
+	body, _ := json.Marshal(map[string]string{"error": message}) // two strings always marshal
 	out := respond(status, body)
-	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-		out.Headers["Retry-After"] = "5"
+	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
+		out.Headers["Retry-After"] = retryAfter
 	}
 	return out
 }
@@ -118,8 +127,8 @@ func (in *Intake) accept(ctx context.Context, n source.Notification) (source.Sta
 	if ev.Status == operation.EventHeld || ev.Status == operation.EventRefused {
 		return eventState(ev), string(ev.ID), nil
 	}
-	if res.Verdict == ledger.Conflict {
-		return source.StateHeld, string(ev.ID), in.hold(ctx, ev, ReasonConflict)
+	if res.Verdict == ledger.Conflict && unasked(&ev) {
+		return source.StateHeld, string(ev.ID), in.conflict(ctx, ev)
 	}
 	states, id, err := in.runs(ctx, ev, res.Verdict, n)
 	if err != nil {
@@ -219,29 +228,93 @@ func waitsForData(run operation.Run) bool {
 		slices.Contains([]operation.Reason{flow.ReasonMissing, flow.ReasonIdentity, flow.ReasonExpression, flow.ReasonContent}, run.Reason)
 }
 
-// supply lets a held run be planned again with what another subscription's notification says.
+// supply lets a held run be planned again with what another subscription's notification says. The event's new payload
+// comes first, since that is what planning reads; a repeat of the same notification goes on where a crash ended.
 func (in *Intake) supply(ctx context.Context, ev operation.Event, run operation.Run, n source.Notification) (operation.Run, error) {
-	for range variantRaces {
-		next := ev
-		next.Payload = operation.Digest(n.Identity().BodyDigest)
-		res, err := in.Store.UpdateEvent(ctx, ev, next)
-		if err != nil {
-			return run, err
+	at, err := in.switchPayload(ctx, ev, operation.Digest(n.Identity().BodyDigest))
+	if err != nil {
+		return run, err
+	}
+	for range races {
+		if !waitsForData(run) || run.HeldSince > at {
+			return run, nil // it was planned with this payload, and still lacks something
 		}
-		ev = res.Current
-		if res.Verdict == ledger.Written {
-			again := run
-			again.Supplied(in.now())
-			res, err := in.Store.UpdateRun(ctx, run, again)
+		again := run
+		again.Supplied(in.now())
+		res, err := in.Store.UpdateRun(ctx, run, again)
+		if err != nil || res.Verdict == ledger.Written {
 			return res.Current, err
 		}
+		run = res.Current
 	}
-	return run, fmt.Errorf("%s is written by many at once; send it again", ev.ID)
+	return run, fmt.Errorf("%s is written by many at once; send it again", run.ID)
 }
 
-func (in *Intake) hold(ctx context.Context, ev operation.Event, why operation.Reason) error {
-	next := ev
-	next.Hold(why, in.now())
-	_, err := in.Store.UpdateEvent(ctx, ev, next)
-	return err
+// switchPayload makes the given body the one that planning reads, and says since when it is.
+func (in *Intake) switchPayload(ctx context.Context, ev operation.Event, to operation.Digest) (operation.Time, error) {
+	for range races {
+		if ev.Payload == to {
+			return suppliedAt(&ev), nil
+		}
+		next := ev
+		next.Payload = to
+		next.Evidence = append(slices.Clone(ev.Evidence), operation.Evidence{Kind: operation.EvidenceReused, At: in.now(), Detail: suppliedDetail})
+		res, err := in.Store.UpdateEvent(ctx, ev, next)
+		if err != nil {
+			return 0, err
+		}
+		ev = res.Current
+	}
+	return 0, fmt.Errorf("%s is written by many at once; send it again", ev.ID)
+}
+
+const suppliedDetail = "planned from another notification's body"
+
+// suppliedAt is when the payload was last switched; zero when it is still the first one.
+func suppliedAt(ev *operation.Event) operation.Time {
+	for _, e := range slices.Backward(ev.Evidence) {
+		if e.Detail == suppliedDetail {
+			return e.At
+		}
+	}
+	return 0
+}
+
+// unasked says that a body conflicts with the event and nobody was asked about it yet: a repeat of a notification that a
+// person has decided about is not asked again.
+func unasked(ev *operation.Event) bool {
+	asked, first := 0, map[string]operation.Digest{}
+	for _, e := range ev.Evidence {
+		if e.Kind == operation.EvidenceAsked && e.Detail == string(ReasonConflict) {
+			asked += max(e.Count, 1)
+		}
+	}
+	for _, d := range ev.Deliveries {
+		before, known := first[d.ID]
+		switch {
+		case !known:
+			first[d.ID] = d.BodyDigest
+		case d.ID != "" && before != d.BodyDigest:
+			asked--
+		}
+	}
+	return asked < 0
+}
+
+// conflict holds the event for a person. Its runs go on with the first body: the first one stands.
+func (in *Intake) conflict(ctx context.Context, ev operation.Event) error {
+	for range races {
+		if ev.Status == operation.EventHeld {
+			return nil
+		}
+		next := ev
+		next.Evidence = slices.Clone(ev.Evidence)
+		next.Hold(ReasonConflict, in.now())
+		res, err := in.Store.UpdateEvent(ctx, ev, next)
+		if err != nil || res.Verdict == ledger.Written {
+			return err
+		}
+		ev = res.Current
+	}
+	return fmt.Errorf("%s is written by many at once; send it again", ev.ID)
 }

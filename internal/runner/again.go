@@ -100,7 +100,7 @@ func (r *Runner) Again(ctx context.Context, id operation.RunID, by operation.Per
 	for _, s := range v.run.Stages {
 		op := v.ops[s.Operation]
 		if op.Status == operation.StatusFailed || op.Status == operation.StatusDeclined {
-			if _, err := r.apply(ctx, v, op, operation.Reopened{At: r.now(), By: by}); err != nil {
+			if _, err := r.give(ctx, v, op.ID, func() operation.Fact { return operation.Reopened{At: r.now(), By: by} }); err != nil {
 				return v.run, err
 			}
 		}
@@ -119,42 +119,36 @@ func (r *Runner) Again(ctx context.Context, id operation.RunID, by operation.Per
 	return res.Current, r.Launcher.Start(ctx, res.Current)
 }
 
-// Stop withdraws what is not yet sent. What may have been sent is left to be found out; the run ends when it is.
+// Stop ends the run, so that nothing more is started for it, then withdraws what is not yet sent and what no other run
+// waits for. What may have been sent is found out all the same: its operation stays open on the worklist until it is.
 func (r *Runner) Stop(ctx context.Context, id operation.RunID, by operation.Person, how string) ([]operation.ID, error) {
 	v, err := r.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	var withdrawn []operation.ID
-	for _, s := range v.run.Stages {
-		op := v.ops[s.Operation]
-		if op.Status.Settled() || len(op.Runs) > 1 || s.Conflict {
-			continue // another run relies on it
-		}
-		done, err := r.apply(ctx, v, op, operation.Withdrawn{At: r.now(), By: by, How: how})
-		if err != nil {
-			return withdrawn, err
-		}
-		if done {
-			withdrawn = append(withdrawn, op.ID)
-		}
+	if err := r.stopRun(ctx, v, by, how); err != nil {
+		return nil, err
 	}
-	return withdrawn, r.stopRun(ctx, v, by, how)
+	return r.withdraw(ctx, v, by, how)
 }
 
 func (r *Runner) stopRun(ctx context.Context, v *view, by operation.Person, how string) error {
-	for _, op := range v.ops {
-		if !op.Status.Settled() {
-			return r.Launcher.Resume(ctx, v.run.ID, operation.ReasonWithdrawn) // what is open is found out first
+	for range claimRaces {
+		run := v.run
+		run.Stopped = &operation.Decision{Answer: operation.AnswerStop, By: by, At: r.now(), How: how}
+		if !run.Finish(operation.RunStopped, operation.ReasonWithdrawn, r.now()) {
+			return nil
+		}
+		res, err := r.Store.UpdateRun(ctx, v.run, run)
+		if err != nil {
+			return err
+		}
+		v.run = res.Current
+		if won(res.Verdict) {
+			return nil
 		}
 	}
-	run := v.run
-	run.Stopped = &operation.Decision{Answer: operation.AnswerStop, By: by, At: r.now(), How: how}
-	if !run.Finish(operation.RunStopped, operation.ReasonWithdrawn, r.now()) {
-		return nil
-	}
-	_, err := r.Store.UpdateRun(ctx, v.run, run)
-	return err
+	return fmt.Errorf("%w: others write the run all the time; stop it again", ErrNotAgain)
 }
 
 // Second makes a deliberate second operation for one stage of a run: its own identity from the nonce of whoever asked,
@@ -242,6 +236,12 @@ func (r *Runner) keepSecond(ctx context.Context, v *view, run *operation.Run, at
 	own := &view{run: *run, plan: plan, ops: v.ops}
 	if _, err := r.pin(ctx, own, plan); err != nil {
 		return err
+	}
+	for i := range run.Stages[:at] { // the second one may wait for them
+		related := func() operation.Fact { return operation.Related{At: r.now(), Run: run.ID} }
+		if _, err := r.give(ctx, v, run.Stages[i].Operation, related); err != nil {
+			return err
+		}
 	}
 	run.Stages[at].Operation, run.Stages[at].Conflict, run.Stages[at].Reused = fz.op.ID, false, false
 	_, err := r.Store.CreateOperation(ctx, fz.op, fz.content)

@@ -36,9 +36,16 @@ func (r *Runner) attempt(ctx context.Context, v *view, m operation.RunMove) erro
 	return r.send(ctx, v, claimed, id, profile, request)
 }
 
+// unfit stops automatic work on an operation whose stored parts may not be sent. An attempt whose lease has run out
+// unnoticed ends first: nothing can be said about an operation in flight.
 func (r *Runner) unfit(ctx context.Context, v *view, op *operation.Operation, why operation.Reason) error {
 	r.Log.Warn("not sent", "operation", op.ID, "reason", why)
-	_, err := r.apply(ctx, v, op, operation.Unfit{At: r.now(), Reason: why})
+	if op.Status == operation.StatusInFlight {
+		if _, err := r.apply(ctx, v, op, operation.LeaseOver{At: r.now()}); err != nil {
+			return err
+		}
+	}
+	_, err := r.apply(ctx, v, v.ops[op.ID], operation.Unfit{At: r.now(), Reason: why})
 	return err
 }
 
@@ -153,12 +160,24 @@ func (r *Runner) send(ctx context.Context, v *view, op operation.Operation, id o
 	if err != nil {
 		return err
 	}
-	res, err := r.Store.RecordOutcome(ctx, op, id, raw)
-	if err != nil {
-		return fmt.Errorf("attempt %s of %s reported %s and could not be recorded: %w", id, op.ID, fact.Outcome, err)
+	return r.record(ctx, v, op, id, raw)
+}
+
+// record writes down what an attempt saw, which nobody else may ever be able to say. It is safe to repeat.
+func (r *Runner) record(ctx context.Context, v *view, op operation.Operation, id operation.AttemptID, fact []byte) error {
+	var failed error
+	for range recordTries {
+		res, err := r.Store.RecordOutcome(ctx, op, id, fact)
+		if err == nil {
+			v.ops[op.ID] = &res.Current
+			return nil
+		}
+		failed = err
+		if ctx.Err() != nil {
+			break
+		}
 	}
-	v.ops[op.ID] = &res.Current
-	return nil
+	return fmt.Errorf("attempt %s of %s: what it saw could not be recorded: %w", id, op.ID, failed)
 }
 
 func reported(id operation.AttemptID, at operation.Time, s target.Sent) operation.Reported {

@@ -9,19 +9,22 @@ import (
 
 // Execute makes attempts while the run allows any and time remains, then says where the run goes next.
 func (r *Runner) Execute(ctx context.Context, in execution.Travel) (execution.Travel, error) {
-	v, err := r.load(ctx, in.Run)
+	v, err := r.begin(ctx, in.Run)
 	if err != nil {
 		return execution.Travel{}, err
 	}
 	for range stepsMax {
-		m := operation.NextRun(&v.run, v.ops, r.PolicyOf, r.now())
+		m := r.next(v)
 		if m.Action != operation.ActionSend && m.Action != operation.ActionReplay {
 			return r.route(ctx, v, m)
 		}
-		if left := r.timeLeftFor(ctx, v, m); !left {
+		if !r.timeLeftFor(ctx, v, m) {
 			break
 		}
 		if err := r.attempt(ctx, v, m); err != nil {
+			return execution.Travel{}, err
+		}
+		if err := r.refresh(ctx, v); err != nil { // a person may have stopped the run meanwhile
 			return execution.Travel{}, err
 		}
 	}
@@ -31,7 +34,7 @@ func (r *Runner) Execute(ctx context.Context, in execution.Travel) (execution.Tr
 // timeLeftFor: with no time left at the start nothing is written, so that no claim ends without its request.
 func (r *Runner) timeLeftFor(ctx context.Context, v *view, m operation.RunMove) bool {
 	op := v.ops[v.run.Stages[m.Stage].Operation]
-	return r.timeLeft(ctx, r.PolicyOf(op).Timeout+recordReserve)
+	return r.timeLeft(ctx, RoomFor(r.PolicyOf(op).Timeout))
 }
 
 // route turns a move that sends nothing into the state machine's next state.
@@ -52,7 +55,10 @@ func (r *Runner) route(ctx context.Context, v *view, m operation.RunMove) (execu
 }
 
 func (r *Runner) wait(ctx context.Context, v *view, m operation.RunMove) (execution.Travel, error) {
-	if m.Due.Sub(r.now()) > waitOpenMax {
+	switch long := m.Due.Sub(r.now()) > waitOpenMax; {
+	case long && v.run.Ended():
+		return travel(v.run.ID, execution.NextHold), nil // the operation itself is due then
+	case long:
 		// The sweep starts the next generation when the time has come.
 		return r.rest(ctx, v, operation.Step{Action: operation.ActionWait, Reason: m.Reason, Due: m.Due, Owner: v.run.Owner})
 	}
@@ -68,6 +74,9 @@ func (r *Runner) wait(ctx context.Context, v *view, m operation.RunMove) (execut
 // ask sends approvals to Ask, which waits with a token; every other question ends the execution, since the decision
 // starts the next generation.
 func (r *Runner) ask(ctx context.Context, v *view, m operation.RunMove) (execution.Travel, error) {
+	if v.run.Ended() {
+		return travel(v.run.ID, execution.NextAgain), r.askAbout(ctx, v, v.run.Stages[m.Stage].Operation)
+	}
 	if err := r.askWhatHappened(ctx, v); err != nil {
 		return execution.Travel{}, err
 	}
@@ -97,11 +106,9 @@ func (r *Runner) askWhatHappened(ctx context.Context, v *view) error {
 		if m.Action != operation.ActionAsk || m.Kind == operation.QuestionApprove {
 			continue
 		}
-		asked, err := r.Asker.AskOperations(ctx, v.run, v.plan.PinnedPlan, []operation.Operation{*op})
-		if err != nil {
+		if err := r.askAbout(ctx, v, op.ID); err != nil {
 			return err
 		}
-		v.ops[s.Operation] = &asked[0]
 	}
 	return nil
 }
@@ -112,8 +119,12 @@ func (r *Runner) askPeople(ctx context.Context, v *view, m operation.RunMove) er
 		v.run = run
 		return err
 	}
-	op := v.ops[v.run.Stages[m.Stage].Operation]
-	asked, err := r.Asker.AskOperations(ctx, v.run, v.plan.PinnedPlan, []operation.Operation{*op})
+	return r.askAbout(ctx, v, v.run.Stages[m.Stage].Operation)
+}
+
+// askAbout puts the question that one operation needs.
+func (r *Runner) askAbout(ctx context.Context, v *view, id operation.ID) error {
+	asked, err := r.Asker.AskOperations(ctx, v.run, v.plan.PinnedPlan, []operation.Operation{*v.ops[id]})
 	for i := range asked {
 		v.ops[asked[i].ID] = &asked[i]
 	}
@@ -122,7 +133,11 @@ func (r *Runner) askPeople(ctx context.Context, v *view, m operation.RunMove) er
 
 // askTimeout is how long Ask waits: to the last expiry of the open questions, and a little longer.
 func (r *Runner) askTimeout(v *view) int {
-	until := r.now().Add(v.plan.Expires.Std())
+	open := v.plan.Expires.Std()
+	if open <= 0 {
+		open = askDefault
+	}
+	until := r.now().Add(open)
 	for _, op := range v.ops {
 		if op.Question != nil && op.Question.Expires > until {
 			until = op.Question.Expires
@@ -146,11 +161,15 @@ func (r *Runner) rest(ctx context.Context, v *view, s operation.Step) (execution
 	})
 }
 
-// finish writes the run's end.
+// finish writes the run's end, and withdraws what will not be started any more.
 func (r *Runner) finish(ctx context.Context, v *view, m operation.RunMove) (execution.Travel, error) {
-	return r.updateRun(ctx, v, execution.NextDone, func(run *operation.Run, now operation.Time) bool {
+	out, err := r.updateRun(ctx, v, execution.NextDone, func(run *operation.Run, now operation.Time) bool {
 		return run.Finish(m.End, m.Reason, now)
 	})
+	if err == nil && v.run.Ended() {
+		err = r.letGo(ctx, v)
+	}
+	return out, err
 }
 
 // updateRun changes the run and answers next; when another writer was first, the state machine looks again.

@@ -33,7 +33,7 @@ func (r *Runner) Plan(ctx context.Context, in execution.Travel) (execution.Trave
 	if err != nil {
 		return execution.Travel{}, err
 	}
-	if len(v.run.Stages) > 0 || v.run.Ended() {
+	if len(v.run.Stages) > 0 || v.run.Ended() || v.run.Question != nil {
 		return r.planned(v), nil
 	}
 	ev, err := r.Store.Event(ctx, v.run.Event)
@@ -73,16 +73,24 @@ func (r *Runner) planned(v *view) execution.Travel {
 func (r *Runner) carryOut(ctx context.Context, v *view, ev operation.Event, out compile.Planned) error {
 	switch out.Outcome {
 	case compile.OutcomeNotApplicable:
-		_, err := r.finish(ctx, v, operation.RunMove{End: operation.RunNotApplicable, Reason: out.Reason})
-		return err
+		return r.end(ctx, v, operation.RunMove{End: operation.RunNotApplicable, Reason: out.Reason})
 	case compile.OutcomeRejected:
-		_, err := r.finish(ctx, v, operation.RunMove{End: operation.RunStopped, Reason: operation.ReasonDataRejected})
-		return err
+		return r.end(ctx, v, operation.RunMove{End: operation.RunStopped, Reason: operation.ReasonDataRejected})
 	case compile.OutcomeStages:
 		return r.makeOperations(ctx, v, ev, out)
 	}
 	_, err := r.holdNew(ctx, v, out.Reason)
 	return err
+}
+
+// end writes the end of a run that has no plan, again from what others left.
+func (r *Runner) end(ctx context.Context, v *view, m operation.RunMove) error {
+	for range claimRaces {
+		if _, err := r.finish(ctx, v, m); err != nil || v.run.Ended() {
+			return err
+		}
+	}
+	return fmt.Errorf("%s is written by many at once; planning is tried again", v.run.ID)
 }
 
 // holdNew asks about a run that has no plan yet.
@@ -202,6 +210,9 @@ func (r *Runner) standing(plan flow.PinnedPlan, op operation.Operation) *operati
 }
 
 func sendBy(ev operation.Event, plan flow.PinnedPlan) operation.Time {
+	if plan.SendWithin <= 0 {
+		return 0
+	}
 	from := ev.Occurred
 	if from == 0 {
 		from = ev.Received
@@ -236,7 +247,7 @@ func (r *Runner) create(ctx context.Context, v *view, s compile.Stage, fz frozen
 		return ref, nil
 	}
 	ref.Conflict = op.Content.Digest != fz.op.Content.Digest
-	ref.Reused = !ref.Conflict
+	ref.Reused = !ref.Conflict && op.Runs[0] != v.run.ID // not what an earlier try of this plan made
 	return ref, r.relate(ctx, v, &op)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"holdfast/internal/execution"
+	"holdfast/internal/launch"
 	"holdfast/internal/operation"
 	"holdfast/internal/target"
 )
@@ -11,7 +12,7 @@ import (
 // Reconcile finds out from targets what happened, with lookup rights only, and closes what time has ended. It is also
 // where an execution goes after any state failed: its next step is then due later, with a growing wait.
 func (r *Runner) Reconcile(ctx context.Context, in execution.Travel) (execution.Travel, error) {
-	v, err := r.load(ctx, in.Run)
+	v, err := r.begin(ctx, in.Run)
 	if err != nil {
 		return execution.Travel{}, err
 	}
@@ -19,11 +20,11 @@ func (r *Runner) Reconcile(ctx context.Context, in execution.Travel) (execution.
 		return execution.Travel{}, err
 	}
 	for range stepsMax {
-		m := operation.NextRun(&v.run, v.ops, r.PolicyOf, r.now())
+		m := r.next(v)
 		if m.Action != operation.ActionLookUp {
 			return r.afterLooking(ctx, v, m, in)
 		}
-		if !r.timeLeft(ctx, r.PolicyOf(r.op(v, m)).Timeout+recordReserve) {
+		if !r.timeLeft(ctx, RoomFor(r.PolicyOf(r.op(v, m)).Timeout)) {
 			break
 		}
 		if err := r.lookUp(ctx, v, r.op(v, m)); err != nil {
@@ -40,7 +41,7 @@ func (r *Runner) op(v *view, m operation.RunMove) *operation.Operation {
 // passTime writes down what only time has changed: leases that are over, questions that nobody answered.
 func (r *Runner) passTime(ctx context.Context, v *view) error {
 	for _, s := range v.run.Stages {
-		for _, f := range TimeFacts(v.ops[s.Operation], r.PolicyOf(v.ops[s.Operation]), r.now()) {
+		for _, f := range launch.TimeFacts(v.ops[s.Operation], r.PolicyOf(v.ops[s.Operation]), r.now()) {
 			if _, err := r.apply(ctx, v, v.ops[s.Operation], f); err != nil {
 				return err
 			}
@@ -49,33 +50,17 @@ func (r *Runner) passTime(ctx context.Context, v *view) error {
 	return nil
 }
 
-// TimeFacts are the facts about an operation that time alone has made true.
-func TimeFacts(op *operation.Operation, p operation.Policy, now operation.Time) []operation.Fact {
-	var facts []operation.Fact
-	for i := range op.Attempts {
-		a := &op.Attempts[i]
-		if a.Open() && a.Recorded == 0 && a.Ended == 0 && a.Over(p.Skew, now) {
-			facts = append(facts, operation.LeaseOver{At: now})
-			break
-		}
-	}
-	if q := op.Question; q != nil && q.Expires != 0 && now >= q.Expires {
-		facts = append(facts, operation.Lapsed{At: now, Question: q.ID})
-	}
-	return facts
-}
-
 func (r *Runner) lookUp(ctx context.Context, v *view, op *operation.Operation) error {
 	profile, ok := r.Profiles(op.Target)
 	if !ok {
-		return r.unfit(ctx, v, op, operation.ReasonProfileMissing)
+		return r.unreadable(ctx, v, op, operation.ReasonProfileMissing)
 	}
 	pinnedRequest, why, err := r.contentOf(ctx, op)
 	if err != nil {
 		return err
 	}
 	if why != "" {
-		return r.unfit(ctx, v, op, why)
+		return r.unreadable(ctx, v, op, why)
 	}
 	at := r.now() // before the lookup leaves: "nothing found" speaks about this instant
 	found := r.Engine.LookUp(ctx, profile, pinnedRequest)
@@ -85,11 +70,24 @@ func (r *Runner) lookUp(ctx context.Context, v *view, op *operation.Operation) e
 	return err
 }
 
+// unreadable: the target cannot be asked. A settled operation has nothing left to hold: the lookup counts as one without
+// a usable answer, so that a person is asked when their number is used up.
+func (r *Runner) unreadable(ctx context.Context, v *view, op *operation.Operation, why operation.Reason) error {
+	if !op.Status.Settled() {
+		return r.unfit(ctx, v, op, why)
+	}
+	_, err := r.apply(ctx, v, op, operation.Looked{At: r.now(), Result: operation.LookFailed, Detail: string(why)})
+	return err
+}
+
 // lookResult: where "nothing found" can count, a lookup says so only when it saw everything. Where it never counts, it
 // permits nothing, and is still the last look before a resend that rests on a person's word.
 func lookResult(l target.Looked, counts bool) operation.LookResult {
 	switch l.Result {
 	case target.LookFound:
+		if l.Reference == "" {
+			return operation.LookFailed // what cannot be named proves nothing
+		}
 		return operation.LookFound
 	case target.LookConflict:
 		return operation.LookConflict
@@ -109,6 +107,9 @@ func (r *Runner) afterLooking(ctx context.Context, v *view, m operation.RunMove,
 	}
 	run := v.run
 	until := run.Caught(r.now(), caughtFirst, caughtMost)
+	if run.Ended() {
+		run.Step = v.run.Step // it is not due any more: its open operation is
+	}
 	res, err := r.Store.UpdateRun(ctx, v.run, run)
 	if err != nil {
 		return execution.Travel{}, err

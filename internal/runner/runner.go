@@ -89,7 +89,9 @@ const (
 	caughtFirst   = 10 * time.Second // wait after a state failed; doubles with each further one
 	caughtMost    = time.Hour
 	askGrace      = 5 * time.Minute // an Ask outlives its question by this
-	claimRaces    = 8               // reloads after a lost claim, per invocation
+	askDefault    = 24 * time.Hour  // an Ask whose flow does not say how long its question stands
+	recordTries   = 3               // tries to record what an attempt saw
+	claimRaces    = 8               // tries of a write while others write the same record
 )
 
 func (r *Runner) now() operation.Time { return operation.TimeOf(r.Clock.Now()) }
@@ -158,6 +160,9 @@ func (r *Runner) apply(ctx context.Context, v *view, op *operation.Operation, f 
 	v.ops[op.ID] = &res.Current
 	return res.Verdict == ledger.Written, nil
 }
+
+// RoomFor is how long an invocation must be able to run to make one attempt with the given request timeout.
+func RoomFor(timeout time.Duration) time.Duration { return timeout + recordReserve }
 
 // timeLeft says whether at least d is left of the invocation.
 func (r *Runner) timeLeft(ctx context.Context, d time.Duration) bool {

@@ -2,6 +2,8 @@ package sweep
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"holdfast/internal/ledger"
 	"holdfast/internal/operation"
@@ -15,37 +17,83 @@ type AuditReport struct {
 	Unindexed                int // open, and missing from the due index: written again
 	Shared                   int // operations that hold a reference which another one holds too
 	Unreadable               int
+	Failed                   int  // records that could not be looked after
+	More                     bool // time was up before the whole ledger was read
 }
 
-// Audit reads the whole ledger, slowly: it finds what the index lost, and one reference on two operations (R12).
+var errTimeUp = errors.New("time is up")
+
+// audit is one reading of the whole ledger.
+type audit struct {
+	*Sweep
+	report  AuditReport
+	holders map[string]operation.ID // the first operation with each reference
+}
+
+// Audit reads the whole ledger, slowly: it finds what the index lost, one reference on two operations (R12), and content
+// whose expiry was not set when its operation settled. One record that cannot be looked after does not end it.
 func (s *Sweep) Audit(ctx context.Context) (AuditReport, error) {
-	var r AuditReport
-	holders := map[string]operation.ID{}
+	a := &audit{Sweep: s, holders: map[string]operation.ID{}}
 	err := s.Store.Audit(ctx, auditSegments, func(f ledger.Found) error {
-		switch {
-		case f.Err != nil:
-			r.Unreadable++
-			s.Log.Error("unreadable record", "key", f.Key, "error", f.Err)
-		case f.Operation != nil:
-			r.Operations++
-			return s.auditOperation(ctx, f, holders, &r)
-		case f.Run != nil:
-			r.Runs++
-			return s.auditRun(ctx, f, &r)
-		case f.Event != nil:
-			r.Events++
-			return s.auditEvent(ctx, f, &r)
+		if s.timeUp(ctx) {
+			return errTimeUp
+		}
+		if err := a.one(ctx, f); err != nil {
+			a.report.Failed++
+			s.Log.Error("not looked after", "key", f.Key, "error", err)
 		}
 		return nil
 	})
+	if errors.Is(err, errTimeUp) {
+		a.report.More, err = true, nil
+	}
+	r := a.report
+	s.Log.Info("audit", "operations", r.Operations, "runs", r.Runs, "events", r.Events, "unindexed", r.Unindexed, "shared", r.Shared,
+		"unreadable", r.Unreadable, "failed", r.Failed, "more", r.More)
 	return r, err
 }
 
-func (s *Sweep) auditOperation(ctx context.Context, f ledger.Found, holders map[string]operation.ID, r *AuditReport) error {
-	op := f.Operation
-	if op.Step.Action != operation.ActionDone && !f.Indexed {
-		r.Unindexed++
-		if _, err := s.Store.Update(ctx, *op, *operation.Postpone(op, s.Policy(op), s.now())); err != nil {
+func (a *audit) one(ctx context.Context, f ledger.Found) error {
+	switch {
+	case f.Err != nil:
+		a.report.Unreadable++
+		a.Log.Error("unreadable record", "key", f.Key, "error", f.Err)
+	case f.Operation != nil:
+		a.report.Operations++
+		return a.operation(ctx, *f.Operation, f.Indexed)
+	case f.Run != nil:
+		a.report.Runs++
+		if a.lost(f.Run.Step, f.Indexed) {
+			_, err := a.Store.UpdateRun(ctx, *f.Run, *f.Run)
+			return err
+		}
+	case f.Event != nil:
+		a.report.Events++
+		if a.lost(f.Event.Step, f.Indexed) {
+			_, err := a.Store.UpdateEvent(ctx, *f.Event, *f.Event)
+			return err
+		}
+	}
+	return nil
+}
+
+// lost says that something with a next step is missing from the due index; writing it again puts it there.
+func (a *audit) lost(step operation.Step, indexed bool) bool {
+	if indexed || step.Action == operation.ActionDone {
+		return false
+	}
+	a.report.Unindexed++
+	return true
+}
+
+func (a *audit) operation(ctx context.Context, op operation.Operation, indexed bool) error {
+	if a.lost(op.Step, indexed) {
+		if _, err := a.Store.Update(ctx, op, *operation.Postpone(&op, a.Policy(&op), a.now())); err != nil {
+			return err
+		}
+	}
+	if op.Status.Settled() && op.Step.Action == operation.ActionDone {
+		if err := a.Store.Expire(ctx, op); err != nil {
 			return err
 		}
 	}
@@ -53,47 +101,30 @@ func (s *Sweep) auditOperation(ctx context.Context, f ledger.Found, holders map[
 		return nil
 	}
 	key := op.Target + "\x00" + string(op.Reference)
-	first, taken := holders[key]
+	first, taken := a.holders[key]
 	if !taken || first == op.ID {
-		holders[key] = op.ID
+		a.holders[key] = op.ID
 		return nil
 	}
-	r.Shared++
-	return s.shared(ctx, op.ID, first, op.Reference)
+	a.report.Shared++
+	return errors.Join(a.mark(ctx, op.ID, first, op.Reference), a.mark(ctx, first, op.ID, op.Reference))
 }
 
-// shared marks both operations that hold one reference.
-func (s *Sweep) shared(ctx context.Context, a, b operation.ID, ref operation.Reference) error {
-	for _, pair := range [][2]operation.ID{{a, b}, {b, a}} {
-		op, err := s.Store.Operation(ctx, pair[0])
+// mark says on one operation that another one holds its reference too.
+func (a *audit) mark(ctx context.Context, id, other operation.ID, ref operation.Reference) error {
+	for range markRaces {
+		op, err := a.Store.Operation(ctx, id)
 		if err != nil {
 			return err
 		}
-		next, refused := operation.Apply(&op, operation.Shared{At: s.now(), Other: pair[1], Reference: ref}, s.Policy(&op))
+		next, refused := operation.Apply(&op, operation.Shared{At: a.now(), Other: other, Reference: ref}, a.Policy(&op))
 		if refused != nil {
-			continue // marked by an earlier audit
+			return nil // marked by an earlier audit
 		}
-		if _, err := s.Store.Update(ctx, op, *next); err != nil {
+		res, err := a.Store.Update(ctx, op, *next)
+		if err != nil || res.Verdict == ledger.Written {
 			return err
 		}
 	}
-	return nil
-}
-
-func (s *Sweep) auditRun(ctx context.Context, f ledger.Found, r *AuditReport) error {
-	if f.Indexed || f.Run.Step.Action == operation.ActionDone {
-		return nil
-	}
-	r.Unindexed++
-	_, err := s.Store.UpdateRun(ctx, *f.Run, *f.Run)
-	return err
-}
-
-func (s *Sweep) auditEvent(ctx context.Context, f ledger.Found, r *AuditReport) error {
-	if f.Indexed || f.Event.Step.Action == operation.ActionDone {
-		return nil
-	}
-	r.Unindexed++
-	_, err := s.Store.UpdateEvent(ctx, *f.Event, *f.Event)
-	return err
+	return fmt.Errorf("mark %s: others write it all the time; the next audit does it", id)
 }

@@ -13,10 +13,10 @@ import (
 
 	"holdfast/internal/clock"
 	"holdfast/internal/intake"
+	"holdfast/internal/launch"
 	"holdfast/internal/ledger"
 	"holdfast/internal/notify"
 	"holdfast/internal/operation"
-	"holdfast/internal/runner"
 )
 
 // Store is the part of the ledger that sweeping needs.
@@ -30,18 +30,27 @@ type Store interface {
 	Operation(context.Context, operation.ID) (operation.Operation, error)
 	Update(ctx context.Context, seen, next operation.Operation) (ledger.Result[operation.Operation], error)
 	Audit(ctx context.Context, segments int32, fn func(ledger.Found) error) error
+	Expire(context.Context, operation.Operation) error
 }
 
 // Launcher makes runs go on.
 type Launcher interface {
 	Start(context.Context, operation.Run) error
 	Resume(context.Context, operation.RunID, operation.Reason) error
+	Check(context.Context, operation.RunID, operation.Reason) error
+	Settle(context.Context, operation.RunID) error
+}
+
+// Asker puts a question about a run to its owner.
+type Asker interface {
+	AskRun(context.Context, operation.Run, operation.Reason) (operation.Run, error)
 }
 
 // Sweep looks after open things. Its fields are set once.
 type Sweep struct {
 	Store    Store
 	Launcher Launcher
+	Asker    Asker
 	Policy   func(*operation.Operation) operation.Policy
 	Notifier notify.Notifier
 	Owner    func(flow string) operation.Person
@@ -52,9 +61,10 @@ type Sweep struct {
 // Bounds of one sweep.
 const (
 	pageItems   = 100
-	pagesMax    = 50              // per shard and sweep
-	reserve     = 5 * time.Second // left of the invocation when it stops
-	runPatience = 10 * time.Minute
+	pagesMax    = 50               // per shard and sweep
+	reserve     = 5 * time.Second  // left of the invocation when it stops
+	runPatience = 10 * time.Minute // until a run is looked at again while its execution goes on
+	markRaces   = 8                // tries to mark an operation while others write it
 )
 
 // Report counts what a sweep did.
@@ -65,16 +75,23 @@ type Report struct {
 
 func (s *Sweep) now() operation.Time { return operation.TimeOf(s.Clock.Now()) }
 
-// Handle is the Lambda handler of the schedule.
+// Handle is the Lambda handler of the schedule. It begins with another shard each minute, so that a shard that takes
+// all the time does not keep the others waiting for ever, and goes on past a shard that cannot be read.
 func (s *Sweep) Handle(ctx context.Context) (Report, error) {
 	var r Report
-	for shard := range ledger.Shards {
-		if err := s.shard(ctx, shard, &r); err != nil {
-			return r, err
+	var failed []error
+	first := int(s.Clock.Now().Unix() / 60 % int64(ledger.Shards))
+	for i := range ledger.Shards {
+		if s.timeUp(ctx) {
+			r.More = true
+			break
+		}
+		if err := s.shard(ctx, (first+i)%ledger.Shards, &r); err != nil {
+			failed = append(failed, err)
 		}
 	}
 	s.Log.Info("sweep", "due", r.Due, "started", r.Started, "passed", r.Passed, "reminded", r.Reminded, "failed", r.Failed, "more", r.More)
-	return r, nil
+	return r, errors.Join(failed...)
 }
 
 // shard sees everything due in one shard. One record that cannot be looked after does not keep the others waiting.
@@ -126,7 +143,7 @@ func (s *Sweep) early(step operation.Step) bool {
 	return step.Action == operation.ActionDone || step.Due > s.now()
 }
 
-// event makes the runs that a crash left out.
+// event makes the runs that a crash left out, or reminds of what is held.
 func (s *Sweep) event(ctx context.Context, id operation.EventID, r *Report) error {
 	ev, err := s.Store.Event(ctx, id)
 	if err != nil || s.early(ev.Step) {
@@ -136,27 +153,33 @@ func (s *Sweep) event(ctx context.Context, id operation.EventID, r *Report) erro
 	if ev.Status == operation.EventHeld {
 		r.Reminded++
 		next.Step.Due = s.now().Add(operation.RemindEvery)
-		if err := s.remind(ctx, ev.Owner, nil, string(ev.ID), ev.Reason); err != nil {
-			return err
-		}
+		err = s.remind(ctx, []operation.Person{ev.Owner}, string(ev.ID), ev.Reason, releaseHint)
 	} else {
-		for i, name := range ev.Flows {
-			run := intake.NewRun(ev, ev.Runs[i], name, s.Owner(name), s.now())
-			res, err := s.Store.CreateRun(ctx, run)
-			if err != nil {
-				return err
-			}
-			if res.Verdict == ledger.Created {
-				r.Started++
-				if err := s.Launcher.Start(ctx, res.Current); err != nil {
-					return err
-				}
-			}
-		}
 		next.Close(operation.EventPlanned, s.now())
+		err = s.makeRuns(ctx, ev, r)
+	}
+	if err != nil {
+		return err
 	}
 	_, err = s.Store.UpdateEvent(ctx, ev, next)
 	return err
+}
+
+func (s *Sweep) makeRuns(ctx context.Context, ev operation.Event, r *Report) error {
+	for i, name := range ev.Flows {
+		res, err := s.Store.CreateRun(ctx, intake.NewRun(ev, ev.Runs[i], name, s.Owner(name), s.now()))
+		if err != nil {
+			return err
+		}
+		if res.Verdict != ledger.Created {
+			continue
+		}
+		r.Started++
+		if err := s.Launcher.Start(ctx, res.Current); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run brings a run back whose execution is gone, or that nobody was asked about.
@@ -169,23 +192,28 @@ func (s *Sweep) run(ctx context.Context, id operation.RunID, r *Report) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case run.Status == operation.RunHeld && asks:
-		r.Reminded++
-		if err := s.remind(ctx, run.Owner, nil, string(run.ID), run.Reason); err != nil {
-			return err
-		}
-	case run.Status == operation.RunHeld || !asks:
-		r.Started++
-		if err := s.Launcher.Resume(ctx, run.ID, operation.ReasonLaunch); err != nil {
-			return err
-		}
-	default: // it waits for an approval: only its execution may have died
-		if err := s.Launcher.Resume(ctx, run.ID, operation.ReasonLaunch); err != nil {
-			return err
-		}
+	if err := s.bringBack(ctx, run, asks, r); err != nil {
+		return err
 	}
 	return s.postponeRun(ctx, run)
+}
+
+func (s *Sweep) bringBack(ctx context.Context, run operation.Run, asks bool, r *Report) error {
+	held := run.Status == operation.RunHeld
+	switch {
+	case run.Question != nil:
+		r.Reminded++
+		return s.remind(ctx, run.Question.Reviewers, string(run.ID), run.Question.Reason, linkHint)
+	case held && run.Reason == operation.ReasonAborted && !launch.Released(&run):
+		_, err := s.Asker.AskRun(ctx, run, operation.ReasonAborted) // going on is for a person to decide
+		return err
+	case held && asks:
+		return nil // an operation's question is open: its own due time reminds of it
+	case asks: // it waits for an answer: only its execution may have died
+		return s.Launcher.Check(ctx, run.ID, operation.ReasonLaunch)
+	}
+	r.Started++
+	return s.Launcher.Resume(ctx, run.ID, operation.ReasonLaunch)
 }
 
 // postponeRun moves the due time when nothing else has changed the run.
@@ -201,9 +229,6 @@ func (s *Sweep) postponeRun(ctx context.Context, run operation.Run) error {
 
 // asks says that a question about the run or one of its operations is open.
 func (s *Sweep) asks(ctx context.Context, run operation.Run) (bool, error) {
-	if run.Question != nil {
-		return true, nil
-	}
 	for _, st := range run.Stages {
 		op, err := s.Store.Operation(ctx, st.Operation)
 		if err != nil {
@@ -213,84 +238,5 @@ func (s *Sweep) asks(ctx context.Context, run operation.Run) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, nil
-}
-
-// operation writes down what time has ended and makes the runs go on that wait for it.
-func (s *Sweep) operation(ctx context.Context, id operation.ID, r *Report) error {
-	op, err := s.Store.Operation(ctx, id)
-	if err != nil {
-		return err
-	}
-	p, now := s.Policy(&op), s.now()
-	if facts := runner.TimeFacts(&op, p, now); len(facts) > 0 {
-		r.Passed++
-		return s.pass(ctx, op, p, facts)
-	}
-	if s.early(op.Step) {
-		return nil
-	}
-	m := operation.Next(&op, p, now)
-	if m.Action == operation.ActionAsk && op.Question != nil {
-		r.Reminded++
-		if err := s.remind(ctx, op.Owner, escalated(&op, now), string(op.ID), m.Reason); err != nil {
-			return err
-		}
-	} else if m.Action != operation.ActionDone && m.Action != operation.ActionWait {
-		r.Started++
-		if err := s.resume(ctx, op.Runs); err != nil {
-			return err
-		}
-	}
-	_, err = s.Store.Update(ctx, op, *operation.Postpone(&op, p, now))
-	return err
-}
-
-func (s *Sweep) pass(ctx context.Context, op operation.Operation, p operation.Policy, facts []operation.Fact) error {
-	next := &op
-	for _, f := range facts {
-		after, refused := operation.Apply(next, f, p)
-		if refused != nil {
-			return refused
-		}
-		next = after
-	}
-	res, err := s.Store.Update(ctx, op, *next)
-	if err != nil || res.Verdict != ledger.Written {
-		return err
-	}
-	return s.resume(ctx, op.Runs)
-}
-
-func (s *Sweep) resume(ctx context.Context, runs []operation.RunID) error {
-	var failed []error
-	for _, id := range runs {
-		if err := s.Launcher.Resume(ctx, id, operation.ReasonLaunch); err != nil {
-			failed = append(failed, err)
-		}
-	}
-	return errors.Join(failed...)
-}
-
-// escalateAfter is how long a question may wait before those above are told too.
-const escalateAfter = 24 * time.Hour
-
-func escalated(op *operation.Operation, now operation.Time) []operation.Person {
-	if now.Sub(op.Question.Asked) < escalateAfter {
-		return nil
-	}
-	return op.Escalate
-}
-
-func (s *Sweep) remind(ctx context.Context, owner operation.Person, also []operation.Person, id string, why operation.Reason) error {
-	for _, to := range append([]operation.Person{owner}, also...) {
-		err := s.Notifier.Notify(ctx, notify.Mail{
-			To: string(to), Subject: "Still waiting for a decision",
-			Text: "Still waiting: " + id + "\nReason: " + string(why) + "\n\nThe link was sent when the question was asked. `holdfast inspect " + id + "` shows the story.\n",
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return run.Question != nil, nil
 }

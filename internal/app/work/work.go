@@ -55,6 +55,11 @@ func Load(p Parts) ([]*target.Profile, []*compile.Flow, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, t := range profiles {
+		if room := runner.RoomFor(t.Timeout); room >= executeTimeout {
+			return nil, nil, fmt.Errorf("target %s: its timeout of %s leaves no time to record an outcome within the execute function's %s; make it shorter", t.Name, t.Timeout, executeTimeout)
+		}
+	}
 	compiled, err := compile.All(p.Flows, FieldRules(profiles))
 	return profiles, compiled, err
 }
@@ -112,7 +117,7 @@ func New(ctx context.Context, b *app.Base, p Parts, profiles []*target.Profile, 
 		Targets: func(name string) web.TargetText { return textOf(name, byName[name]) },
 	}
 	a.Sweep = &sweep.Sweep{
-		Store: b.Ledger, Launcher: b.Launcher, Policy: a.Runner.PolicyOf, Notifier: p.Notifier, Clock: b.Clock, Log: b.Log,
+		Store: b.Ledger, Launcher: b.Launcher, Asker: a.Desk, Policy: a.Runner.PolicyOf, Notifier: p.Notifier, Clock: b.Clock, Log: b.Log,
 		Owner: a.ownerOf,
 	}
 	return a, nil
