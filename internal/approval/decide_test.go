@@ -284,3 +284,17 @@ func TestCaseB038_AnswersAreApart(t *testing.T) {
 		t.Errorf("approvals: %+v and %+v", b.Op("op_crm_task").Approval, b.Op("op_email").Approval)
 	}
 }
+
+// One operation that is not what was read stops the whole reading: the other one is not approved either.
+func TestR05_OneReadingIsOneDecision(t *testing.T) {
+	t.Parallel()
+	b, i := asked(t)
+	in := b.Input(i, operation.AnswerApprove)
+	in.Seen["op_email"] = approval.Seen{Digest: "0000", Rev: in.Seen["op_email"].Rev}
+	if got := b.Decide(i, in); got.Reason != operation.ReasonOtherContent {
+		t.Errorf("got %+v; want refused for the content", got)
+	}
+	if a := b.Op("op_crm_task").Approval; a != nil {
+		t.Errorf("the other one is approved: %+v", a)
+	}
+}
