@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,7 +20,7 @@ type contentView struct {
 	Fault   string // why it cannot be shown; "" when it can
 	Request target.Request
 	Lines   []field  // the body's values in their order; empty when the body is no JSON
-	OwnID   []string // where in the body nothing but the operation's id stands
+	OwnID   []string // where in the body and the headers nothing but the operation's id stands
 	Pretty  string   // the body indented, digits as they are
 	Exact   string   // the body as it is
 	Quoted  bool     // Exact is quoted, because a browser would not show every byte
@@ -76,6 +77,11 @@ func contentOf(r target.Request) contentView {
 			continue
 		}
 		v.Lines = append(v.Lines, f)
+	}
+	for _, h := range r.Headers {
+		if h.Value == r.Operation {
+			v.OwnID = append(v.OwnID, "the header "+h.Name)
+		}
 	}
 	return v
 }
@@ -159,13 +165,15 @@ func join(path, name string) string {
 }
 
 func (w *walk) add(path, name, text string) {
-	w.out = append(w.out, field{Name: name, Path: path, Pieces: pieces(text, w.marks), HTML: looksLikeHTML(text)})
+	if strings.HasPrefix(name, "[") { // an item of a list is named with its list
+		at := strings.LastIndexByte(path, '.') + 1
+		name, path = path[at:]+name, strings.TrimSuffix(path[:at], ".")
+	}
+	w.out = append(w.out, field{Name: name, Path: path, Pieces: pieces(text, w.marks), HTML: tag.MatchString(text)})
 }
 
-func looksLikeHTML(s string) bool {
-	i := strings.IndexByte(s, '<')
-	return i >= 0 && strings.IndexByte(s[i:], '>') > 1
-}
+// tag is the beginning or the end of an element; a mail address in angle brackets is none.
+var tag = regexp.MustCompile(`</?[a-zA-Z][a-zA-Z0-9]*(\s[^>]*)?/?>`)
 
 // pieces cuts a text so that the page can mark what is filled in later and what nobody would see.
 func pieces(text string, marks map[string]string) []piece {

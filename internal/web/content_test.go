@@ -50,3 +50,19 @@ func TestR05_PageHasWhatAReviewerNeeds(t *testing.T) {
 		}
 	}
 }
+
+func TestR05_ContentInWords(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Propose("email", `{"from":"Shop <hello@example.com>","to":["ada@example.com"],"html":"<p>Hello</p>","tags":[{"value":"op_email"}]}`)
+	b.Ask("op_email")
+	page := html.UnescapeString(b.get(b.Of(approvaltest.Reviewer)))
+	for _, want := range []string{"<dt>to[0]</dt>", "Our own id of the operation stands in tags[0].value", "a yes may be used for 48 hours", "Nobody has approved this content yet."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(page, "HTML, as source"); n != 1 {
+		t.Errorf("%d values are called HTML; want 1", n)
+	}
+}

@@ -127,9 +127,13 @@ func evidenceOf(e operation.Evidence) evidenceView {
 	return out
 }
 
-// detailText gives a reason's sentence where a detail is a reason's code.
+// detailText gives a reason's sentence where a detail is a reason's code, alone or behind the kind of a question.
 func detailText(d string) string {
-	if s, ok := sentences[operation.Reason(d)]; ok {
+	code := d
+	if kind, reason, ok := strings.Cut(d, ": "); ok && questionTexts[operation.QuestionKind(kind)] != "" {
+		code = reason
+	}
+	if s, ok := sentences[operation.Reason(code)]; ok {
 		return strings.TrimSuffix(s, ".")
 	}
 	return d
