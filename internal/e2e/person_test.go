@@ -137,7 +137,16 @@ func nothingHappened(v url.Values) {
 // answer gives an answer through the newest link whose page asks; false when none asks.
 func (w *world) answer(r reply) bool {
 	w.t.Helper()
+	return w.answerTo("", r)
+}
+
+// answerTo gives an answer as one person; "" stands for whoever is asked.
+func (w *world) answerTo(person string, r reply) bool {
+	w.t.Helper()
 	for _, inv := range w.invitations() {
+		if person != "" && inv.to != person {
+			continue
+		}
 		form, open := w.form(inv)
 		if w.probe.isDead() {
 			return true

@@ -57,6 +57,8 @@ type probe struct {
 	dead  bool
 	fired bool
 	onHit func(name string, m moment) // also called at every boundary, for tests that steer by them
+	// refuse lets a call fail before it is made, whenever it says so.
+	refuse func(name string) bool
 }
 
 func (p *probe) arm(at int, m moment, how fate) {
@@ -93,11 +95,20 @@ func (p *probe) hasFired() bool {
 // cross passes one boundary. It is false when the caller has to be told that the call failed.
 func (p *probe) cross(name string, do func()) bool {
 	n := p.count(name)
+	if p.refuses(name) {
+		return false
+	}
 	if !p.strike(n, name, before) {
 		return false
 	}
 	do()
 	return p.strike(n, name, after)
+}
+
+func (p *probe) refuses(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refuse != nil && p.refuse(name)
 }
 
 func (p *probe) count(name string) int {
