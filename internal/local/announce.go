@@ -25,8 +25,8 @@ type Announced struct {
 	TargetsDir   string                        `json:"targets_dir,omitempty"`
 	// Instance is this laptop's own random id: only who announced it takes it back.
 	Instance string `json:"instance"`
-	// StartedMs is when it started, by the machine's clock: the newest laptop is the one that is meant.
-	StartedMs int64 `json:"started_ms"`
+	// StartedUs is when it was announced, by the machine's clock in microseconds: the newest laptop is the one meant.
+	StartedUs int64 `json:"started_us"`
 }
 
 const (
@@ -63,7 +63,7 @@ func Laptops() ([]Announced, error) {
 		}
 		out = append(out, a)
 	}
-	slices.SortStableFunc(out, func(a, b Announced) int { return cmp.Compare(b.StartedMs, a.StartedMs) })
+	slices.SortStableFunc(out, func(a, b Announced) int { return cmp.Compare(b.StartedUs, a.StartedUs) })
 	return out, nil
 }
 
@@ -93,7 +93,7 @@ func (l *Local) Announce(flowsDir, targetsDir string) (func(), error) {
 	}
 	a := Announced{
 		Addresses: l.Addresses, Secrets: l.Secrets, Destinations: l.Destinations, FlowsDir: absolute(flowsDir), TargetsDir: absolute(targetsDir),
-		Environment: l.environment(), Instance: l.newID("laptop"), StartedMs: l.Clock.Now().Add(-l.Clock.Offset()).UnixMilli(),
+		Environment: l.environment(), Instance: l.newID("laptop"), StartedUs: l.Clock.Now().Add(-l.Clock.Offset()).UnixMicro(),
 	}
 	console, err := url.Parse(l.Console)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"holdfast/internal/local/states"
 	"holdfast/internal/samtemplate"
 )
 
@@ -65,11 +66,19 @@ func (l *Local) route(w http.ResponseWriter, req *http.Request, r samtemplate.Ro
 	}
 	out, fnErr, err := l.functions.Invoke(req.Context(), functionArn(r.Function), payload)
 	if err != nil || fnErr != nil {
-		l.log.Error("function failed", "function", r.Function, "error", err, "function_error", fnErr != nil)
+		l.log.Error("function failed", "function", r.Function, "error", errors.Join(err, functionError(fnErr)))
 		message(w, http.StatusInternalServerError, internalError)
 		return
 	}
 	write(w, out)
+}
+
+// functionError is what a function reported, for the log.
+func functionError(e *states.FunctionError) error {
+	if e == nil {
+		return nil
+	}
+	return errors.New(string(e.Payload))
 }
 
 // unread answers a request whose body was too large or broke off.

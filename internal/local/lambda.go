@@ -35,10 +35,16 @@ type function struct {
 	idle  *sync.Pool // of lambda.Handler
 }
 
-// call makes one invocation in an environment of its own and copies the answer before the environment is reused.
-func (f function) call(ctx context.Context, payload []byte) ([]byte, error) {
+// call makes one invocation in an environment of its own and copies the answer before the environment is reused. A
+// panic ends that environment only, as in Lambda.
+func (f function) call(ctx context.Context, payload []byte) (out []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, messages.InvokeResponse_Error{Type: fmt.Sprintf("%T", p), Message: fmt.Sprintf("%s panicked: %v", f.name, p)}
+		}
+	}()
 	environment := f.idle.Get().(lambda.Handler)
-	out, err := environment.Invoke(ctx, payload)
+	out, err = environment.Invoke(ctx, payload)
 	out = slices.Clone(out)
 	f.idle.Put(environment)
 	return out, err
