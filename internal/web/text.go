@@ -164,7 +164,7 @@ func evidenceText(e operation.Evidence) string {
 		parts[0] = string(e.Kind)
 	}
 	if e.Detail != "" {
-		parts = append(parts, e.Detail)
+		parts = append(parts, detailText(e.Detail))
 	}
 	if e.Reference != "" {
 		parts = append(parts, "reference "+string(e.Reference))

@@ -1,6 +1,7 @@
 package simtarget
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,9 +90,13 @@ func serveKinds(w http.ResponseWriter, _ *http.Request) {
 
 func (s *Sim) serveSetFault(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, controlBytesMax)
+	body := bufio.NewReader(r.Body)
+	first, _ := body.Peek(1)
+	r.Body = io.NopCloser(body)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	form := kind == "application/x-www-form-urlencoded" && string(first) != "{" // curl -d calls everything a form
 	read := readFaultJSON
-	if kind == "application/x-www-form-urlencoded" {
+	if form {
 		read = readFaultForm
 	}
 	f, err := read(r)
@@ -101,7 +106,7 @@ func (s *Sim) serveSetFault(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		writeError(w, http.StatusBadRequest, err)
-	case kind == "application/x-www-form-urlencoded":
+	case form:
 		http.Redirect(w, r, "/_sim/", http.StatusSeeOther)
 	default:
 		writeJSON(w, http.StatusCreated, f)
