@@ -34,7 +34,7 @@ type world struct {
 	options local.Options
 	local   *local.Local
 	old     []*outbox.Outbox // of processes that have ended
-	log     *strings.Builder
+	foreign int              // effects at the targets that are not ours
 }
 
 type change func(*world)
