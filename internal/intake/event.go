@@ -98,7 +98,7 @@ func (in *Intake) alike(ctx context.Context, ev *operation.Event, who source.Ide
 func (in *Intake) record(ctx context.Context, ev operation.Event, n source.Notification) (ledger.Result[operation.Event], error) {
 	who, body := n.Identity(), n.Body()
 	if n.Oversize() {
-		body = nil
+		body = []byte{} // not nil: the ledger keeps a binary of no bytes
 	}
 	res, err := in.Store.RecordEvent(ctx, ev, body)
 	if err != nil || who.Rung != source.RungBodyDigest || res.Verdict == ledger.Recorded {

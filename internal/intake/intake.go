@@ -123,7 +123,7 @@ func (in *Intake) accept(ctx context.Context, n source.Notification) (source.Sta
 		return "", "", err
 	}
 	ev = res.Current
-	in.Log.Info("event", "event", ev.ID, "source", ev.Source, "topic", ev.Topic, "verdict", res.Verdict.String(), "status", ev.Status.String())
+	in.Log.Info("event", "event", ev.ID, "source", ev.Source, "flows", ev.Flows, "verdict", res.Verdict.String(), "status", ev.Status.String())
 	if ev.Status == operation.EventHeld || ev.Status == operation.EventRefused {
 		return eventState(ev), string(ev.ID), nil
 	}
