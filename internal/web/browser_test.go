@@ -211,7 +211,7 @@ func TestBrowser_ApproveByKeyboard(t *testing.T) {
 	b.shotBoth("mail")
 	b.run(chromedp.Navigate(b.local.Addresses.Outbox))
 	b.shotBoth("outbox")
-	b.run(chromedp.Navigate(link))
+	b.until(link, "One answer for crm_task, email.")
 	b.shotBoth("approve")
 	var title string
 	b.run(chromedp.Title(&title))
@@ -275,7 +275,8 @@ func TestBrowser_HeldThenResolvedWithReference(t *testing.T) {
 	}
 	b.send("standard", "m2", `{"type":"alone.requested","timestamp":"`+b.local.Clock.Now().Format(time.RFC3339)+`","data":{"request_id":"g1"}}`)
 	link, code := b.mails("reviewer@example.com")
-	b.run(chromedp.Navigate(link), chromedp.Click(`input[value="approve"]`, chromedp.ByQuery), chromedp.SendKeys(`input[name="code"]`, code, chromedp.ByQuery))
+	b.until(link, "May this be sent?")
+	b.run(chromedp.Click(`input[value="approve"]`, chromedp.ByQuery), chromedp.SendKeys(`input[name="code"]`, code, chromedp.ByQuery))
 	b.press(kb.Enter)
 	link, code = b.mails("ops-lead@example.com")
 	b.local.Clock.Move(15 * time.Minute)
