@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 
 	"holdfast/internal/clock"
@@ -159,8 +160,42 @@ func (p *Parts) Reaches(t testing.TB, run operation.RunID, generation int, kind 
 // Deindex takes a record out of the due index, as an index that lost it would show it.
 func (p *Parts) Deindex(t testing.TB, pk, sk string) {
 	t.Helper()
+	p.change(t, pk, sk, "REMOVE due_shard", nil)
+}
+
+// MarkDue puts a record into the due index, as an index that has not heard of its end would show it.
+func (p *Parts) MarkDue(t testing.TB, pk, sk string, due operation.Time) {
+	t.Helper()
+	p.change(t, pk, sk, "SET due_shard = :shard, due = :due", map[string]types.AttributeValue{
+		":shard": &types.AttributeValueMemberS{Value: "0"}, ":due": &types.AttributeValueMemberS{Value: due.String()},
+	})
+}
+
+// Spoil makes a record unreadable.
+func (p *Parts) Spoil(t testing.TB, pk, sk string) {
+	t.Helper()
+	p.change(t, pk, sk, "SET doc = :doc", map[string]types.AttributeValue{":doc": &types.AttributeValueMemberS{Value: "{"}})
+}
+
+// SetBytes puts other bytes in the place of stored ones; nil deletes the item.
+func (p *Parts) SetBytes(t testing.TB, pk, sk string, b []byte) {
+	t.Helper()
+	if b == nil {
+		_, err := p.Dynamo.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: item(pk, sk)})
+		Must(t, err)
+		return
+	}
+	it := item(pk, sk)
+	it["v"] = &types.AttributeValueMemberN{Value: "1"}
+	it["bytes"] = &types.AttributeValueMemberB{Value: b}
+	_, err := p.Dynamo.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: it})
+	Must(t, err)
+}
+
+func (p *Parts) change(t testing.TB, pk, sk, update string, values map[string]types.AttributeValue) {
+	t.Helper()
 	_, err := p.Dynamo.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName: aws.String(table), Key: item(pk, sk), UpdateExpression: aws.String("REMOVE due_shard"),
+		TableName: aws.String(table), Key: item(pk, sk), UpdateExpression: &update, ExpressionAttributeValues: values,
 	})
 	Must(t, err)
 }
