@@ -103,11 +103,11 @@ func TestRunThatIsDue(t *testing.T) {
 		status     operation.RunStatus
 		path       string
 		reminded   []string
-		asked      int
+		after      time.Duration // 0: long enough for everything
 	}{
 		"never started": {generation: 1, path: "Plan Ask"},
 		"its execution is alive": {
-			before:     func(y *yard, r operation.Run) { y.start(r) },
+			before: func(y *yard, r operation.Run) { y.start(r) }, after: 5 * time.Minute,
 			generation: 1, path: "Plan Ask",
 		},
 		"its execution is dead": {
@@ -155,12 +155,15 @@ func TestRunThatIsDue(t *testing.T) {
 			if c.before != nil {
 				c.before(y, run)
 			}
-			y.later(operation.RemindEvery + time.Minute)
+			if c.after == 0 {
+				c.after = operation.RemindEvery + time.Minute
+			}
+			y.later(c.after)
 			got := y.runNow(run.ID)
 			if got.Generation != c.generation || got.Status != c.status {
 				t.Errorf("generation %d, %s; want %d, %s", got.Generation, got.Status, c.generation, c.status)
 			}
-			if strings.HasSuffix(c.path, "Ask") && c.status == operation.RunStarted && name != "its execution is alive" {
+			if strings.HasSuffix(c.path, "Ask") && c.status == operation.RunStarted && name != "it rests until a far instant" {
 				y.Reaches(t, run.ID, c.generation, "TaskSubmitted", 1)
 			}
 			if got := y.Path(run.ID, c.generation); !strings.HasPrefix(got, c.path) {
