@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"holdfast/internal/local/dynamo"
 	"holdfast/internal/target/wire"
@@ -281,4 +282,14 @@ func (p *probe) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return fmt.Sprintf("%s %s boundary %d", p.how, p.when, p.at)
+}
+
+// killOnce ends the invocation that first passes a boundary.
+func (w *world) killOnce(name string, m moment) func(string, moment) {
+	var first atomic.Bool
+	return func(n string, at moment) {
+		if n == name && at == m && first.CompareAndSwap(false, true) {
+			runtime.Goexit()
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/flows"
+	"holdfast/internal/app"
 	"holdfast/internal/clock"
 	"holdfast/internal/local"
 	"holdfast/internal/local/dynamo"
@@ -34,7 +35,8 @@ type world struct {
 	options local.Options
 	local   *local.Local
 	old     []*outbox.Outbox // of processes that have ended
-	foreign int              // effects at the targets that are not ours
+	config  app.Config
+	foreign int // effects at the targets that are not ours
 }
 
 type change func(*world)
@@ -92,7 +94,7 @@ func (w *world) start() {
 	w.t.Helper()
 	l, err := local.Start(context.Background(), w.options)
 	must(w.t, err)
-	w.local = l
+	w.local, w.config = l, l.Config
 	w.options.Outside.Secrets = maps.Clone(l.Secrets)
 }
 
