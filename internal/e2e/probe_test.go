@@ -184,6 +184,12 @@ func (p *probe) tally(name string) {
 
 var keyText = regexp.MustCompile(`"pk":\{"S":"([a-z]+)[^"]*"\},"sk":\{"S":"([a-z]+)`)
 
+var (
+	namedText = regexp.MustCompile(`"S":"([a-z]+)#`)
+	pkText    = regexp.MustCompile(`"pk":\{"S":"([a-z]+)`)
+	skText    = regexp.MustCompile(`"sk":\{"S":"([a-z]+)`)
+)
+
 // keysOf says which kinds of items a call names.
 func keysOf(body []byte) string {
 	var compact map[string]any
@@ -202,8 +208,12 @@ func keysOf(body []byte) string {
 		kinds = append(kinds, "index")
 	}
 	if len(kinds) == 0 {
-		for _, m := range regexp.MustCompile(`"(?:pk|sk)":\{"S":"([a-z]+)`).FindAllSubmatch(canonical, -1) {
-			kinds = append(kinds, string(m[1]))
+		pk, sk := pkText.FindSubmatch(canonical), skText.FindSubmatch(canonical)
+		if pk != nil && sk != nil {
+			return string(pk[1]) + "/" + string(sk[1])
+		}
+		if m := namedText.FindSubmatch(canonical); m != nil {
+			kinds = append(kinds, string(m[1])+"/*")
 		}
 	}
 	return strings.Join(kinds, "+")
