@@ -243,6 +243,7 @@ func DecideRun(r *Run, d Decided) *Refusal {
 	done.Decision = &Decision{Answer: d.Answer, By: d.By, At: d.At, How: d.How, Minutes: d.Minutes}
 	r.Answered, r.Question = append(r.Answered, done), nil
 	r.note(Evidence{Kind: EvidenceCheckAgain, At: d.At, By: d.By, Detail: string(d.Answer) + ": " + d.How})
+	r.Step = Step{Action: ActionWait, Reason: ReasonAnswered, Due: d.At.Add(stepGrace), Owner: r.Owner}
 	carryOutOnStages(r, d.Answer)
 	return nil
 }
