@@ -22,6 +22,9 @@ func NewSES(cfg aws.Config, from string) SES {
 
 // Notify implements Notifier.
 func (s SES) Notify(ctx context.Context, m Mail) error {
+	if err := m.check(); err != nil {
+		return err
+	}
 	text := func(v string) *types.Content { return &types.Content{Data: &v, Charset: aws.String("UTF-8")} }
 	_, err := s.client.SendEmail(ctx, &sesv2.SendEmailInput{
 		FromEmailAddress: &s.from, Destination: &types.Destination{ToAddresses: []string{m.To}},

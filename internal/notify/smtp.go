@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -22,12 +23,15 @@ const mailTimeout = 10 * time.Second
 
 // Notify implements Notifier.
 func (s SMTP) Notify(ctx context.Context, m Mail) error {
+	if err := m.check(); err != nil {
+		return err
+	}
 	msg := mail.NewMsg()
 	if err := msg.From(s.From); err != nil {
-		return fmt.Errorf("mail: the sender's address is not one: set it in the configuration")
+		return errors.New("mail: the sender's address is not one; set it in the configuration")
 	}
 	if err := msg.To(m.To); err != nil {
-		return fmt.Errorf("mail: a person's address in the flow is not a mail address")
+		return errors.New("mail: a person's address in the flow is not a mail address; write it as name@example.com")
 	}
 	msg.Subject(m.Subject)
 	msg.SetBodyString(mail.TypeTextPlain, m.Text)
