@@ -144,8 +144,8 @@ func TestR08_AnotherEventForTheSameOperation(t *testing.T) {
 	}
 }
 
-// TestR07_TwoRunsWaitForOneOperation: both end when it settles.
-func TestR07_TwoRunsWaitForOneOperation(t *testing.T) {
+// TestR01_TwoRunsOneOperation: one claims, both end when it settles.
+func TestR01_TwoRunsOneOperation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.deliver("shopify-flow", "m1", followUp("r1", "c1"))

@@ -80,7 +80,7 @@ func (s table) open() (all, people int) {
 		}
 	}
 	for id, r := range s.runs {
-		held[id] = r.Status == operation.RunHeld
+		held[id] = r.Status == operation.RunHeld && s.asked(r)
 		count(r.Step, held[id])
 	}
 	for _, op := range s.ops {
@@ -91,6 +91,11 @@ func (s table) open() (all, people int) {
 		count(e.Step, e.Status == operation.EventHeld)
 	}
 	return all, people
+}
+
+// asked says that a question about the run or one of its operations is open.
+func (s table) asked(r operation.Run) bool {
+	return r.Question != nil || slices.ContainsFunc(r.Stages, func(st operation.StageRef) bool { return s.ops[st.Operation].Question != nil })
 }
 
 // nobodyWaits says that every open thing has an owner, a next step and a due time (R7).
