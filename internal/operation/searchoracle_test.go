@@ -11,14 +11,14 @@ func (w *world) illegalSend(c *config, i int) string {
 	if t.sentAt != 0 {
 		return "a second request of one attempt (R2)"
 	}
-	if why := w.unapproved(i, t.version); why != "" {
+	if why := w.unapproved(c, i, t.version); why != "" {
 		return why
 	}
 	if t.storedBefore {
 		return "sent again under a key that has a stored error (R3)"
 	}
 	for j := range me.try {
-		if why := w.unsafeAfter(c, j, me.try, w.now+clocks[i]); why != "" {
+		if why := w.unsafeAfter(c, j, me.try, w.now+c.clock(i)); why != "" {
 			return why
 		}
 	}
@@ -65,8 +65,8 @@ func (w *world) oldest(gen, i int) operation.Time {
 	return w.tries[i].claimed
 }
 
-func (w *world) unapproved(i, version int) string {
-	a, now := w.op.Approval, w.now+clocks[i]
+func (w *world) unapproved(c *config, i, version int) string {
+	a, now := w.op.Approval, w.now+c.clock(i)
 	switch {
 	case a == nil:
 		return "sent without approval (R5)"
@@ -117,18 +117,23 @@ func (w *world) rivalOf(c *config, i int) string {
 	return ""
 }
 
-// wrong judges a state, and the step that led to it.
-func (c *config) wrong(k *core, before, w *world) string {
+// final judges a step: what is confirmed stays as it is.
+func (w *world) final(after *world) string {
+	if w.op.Reference != "" && (after.op.Reference != w.op.Reference || after.op.Status != operation.StatusConfirmed) {
+		return "confirmed changed (R8)"
+	}
+	return ""
+}
+
+// wrong judges a state, and what the step that led to it found.
+func (c *config) wrong(k *core, w *world) string {
 	if w.problem != "" {
 		return w.problem
-	}
-	if before.op.Reference != "" && (w.op.Reference != before.op.Reference || w.op.Status != operation.StatusConfirmed) {
-		return "confirmed changed (R8)"
 	}
 	if w.effects() > 1 && w.lies == 0 {
 		return "two effects, and nobody gave a wrong word"
 	}
-	if s := w.falseProof(); s != "" {
+	if s := w.falseProof(c); s != "" {
 		return s
 	}
 	m := k.next(w.op, c.policy, w.now)
@@ -142,7 +147,7 @@ func (c *config) wrong(k *core, before, w *world) string {
 }
 
 // falseProof finds an outcome that is not true.
-func (w *world) falseProof() string {
+func (w *world) falseProof(c *config) string {
 	for j := range w.op.Attempts {
 		a := &w.op.Attempts[j]
 		if a.Outcome != operation.OutcomeNotExecuted {
@@ -152,7 +157,7 @@ func (w *world) falseProof() string {
 			return "an attempt counts as not executed and was carried out, or still may be (R4)"
 		}
 		for i := range w.workers {
-			if k := &w.workers[i]; k.phase == phaseHeld && attemptID(k.try) == a.ID && w.now+clocks[i]+timeoutT <= a.LeaseUntil {
+			if k := &w.workers[i]; k.phase == phaseHeld && attemptID(k.try) == a.ID && w.now+c.clock(i)+timeoutT <= a.LeaseUntil {
 				return "an attempt counts as not executed and its sender may still send (R4)"
 			}
 		}

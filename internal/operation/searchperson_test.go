@@ -118,7 +118,7 @@ func (c *config) answers(k *core, w *world, out emit) {
 	d := operation.Decided{At: w.now, Question: q.ID, Round: q.Round, Rev: w.op.Rev, By: reviewer, Digest: w.op.Content.Digest, How: "looked"}
 	for _, a := range []operation.Answer{operation.AnswerCheckAgain, operation.AnswerClose, operation.AnswerAcknowledge} {
 		d.Answer = a
-		c.fact(k, w, d, label{who: person, what: "answers " + string(a)}, out)
+		c.fact(k, w, d, label{who: person, what: "answers", detail: string(a)}, out)
 	}
 	if q.Kind == operation.QuestionApprove && !c.approvals {
 		d.Answer = operation.AnswerApprove

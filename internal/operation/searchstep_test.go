@@ -6,13 +6,17 @@ import (
 
 // label names a step in plain words; it is only joined when a story is told.
 type label struct {
-	who  string
-	what string
-	ref  operation.Reference
+	who    string
+	what   string
+	detail string
+	ref    operation.Reference
 }
 
 func (l label) String() string {
 	s := l.who + " " + l.what
+	if l.detail != "" {
+		s += " " + l.detail
+	}
 	if l.ref != "" {
 		s += " " + string(l.ref)
 	}
@@ -24,7 +28,7 @@ type emit func(world, label)
 
 // steps calls out for every step that can be taken from w.
 func (c *config) steps(k *core, w *world, out emit) {
-	c.timePasses(w, out)
+	c.timePasses(k, w, out)
 	c.targetActs(k, w, out)
 	for i := range w.workers {
 		c.workerActs(k, w, i, out)
@@ -34,7 +38,7 @@ func (c *config) steps(k *core, w *world, out emit) {
 }
 
 // timePasses: not while a request is due to be carried out or dropped, since the target honours its documentation.
-func (c *config) timePasses(w *world, out emit) {
+func (c *config) timePasses(k *core, w *world, out emit) {
 	for i := range w.n {
 		if w.tries[i].truth == truthPending && w.now >= w.tries[i].sentAt+lateT {
 			return
@@ -42,7 +46,24 @@ func (c *config) timePasses(w *world, out emit) {
 	}
 	n := *w
 	n.now++
+	c.fenced(k, &n)
+	if !c.sweepLate {
+		if next, refused := k.apply(n.op, operation.LeaseOver{At: n.now}, c.policy); refused == nil {
+			n.accept(n.op, next)
+		}
+	}
 	out(n, label{who: "time", what: "passes: one tick"})
+}
+
+// fenced: once the fence refuses an attempt it refuses it for good, and its worker has only that left to record. So
+// nothing is lost when it is taken as known at once.
+func (c *config) fenced(k *core, w *world) {
+	for i := range w.workers {
+		me := &w.workers[i]
+		if me.phase == phaseHeld && k.fence(me.snap, attemptID(me.try), c.policy, w.now+c.clock(i)) != "" {
+			*me = worker{phase: phaseResult, try: me.try, answer: answerNoByte, meaning: k.classify(answerNoByte)}
+		}
+	}
 }
 
 // targetActs: requests are carried out late or never, and its own events tell of effects.
@@ -51,10 +72,10 @@ func (c *config) targetActs(k *core, w *world, out emit) {
 		if w.tries[i].truth == truthPending {
 			n := *w
 			n.commit(c, i)
-			out(n, label{who: "target", what: "carries out late the request of " + string(attemptID(i))})
+			out(n, label{who: "target", what: "carries out late the request of", detail: string(attemptID(i))})
 			n = *w
 			n.drop(i)
-			out(n, label{who: "target", what: "drops the request of " + string(attemptID(i))})
+			out(n, label{who: "target", what: "drops the request of", detail: string(attemptID(i))})
 		}
 		if c.feeds && w.tries[i].truth == truthEffect {
 			c.fact(k, w, operation.Fed{At: w.now, Reference: refOf(i)}, label{who: "target", what: "feeds an event about", ref: refOf(i)}, out)
@@ -124,7 +145,7 @@ func (c *config) workerActs(k *core, w *world, i int, out emit) {
 
 // idle does what Next says, by the worker's own clock.
 func (c *config) idle(k *core, w *world, i int, out emit) {
-	clock := w.now + clocks[i]
+	clock := w.now + c.clock(i)
 	if id := k.own(w.op, clock); id != "" {
 		n := *w
 		n.workers[i] = worker{phase: phaseHeld, try: tryOf(id), snap: w.op}
@@ -137,7 +158,7 @@ func (c *config) idle(k *core, w *world, i int, out emit) {
 			c.claim(k, w, i, m.Action == operation.ActionReplay, out)
 		}
 	case operation.ActionLookUp:
-		if clocks[i] == skewT { // the fast clock is the hard case
+		if c.clock(i) == c.skew { // the fast clock is the hard case
 			c.look(w, i, out)
 		}
 	case operation.ActionAsk:
@@ -155,13 +176,13 @@ func (c *config) ask(k *core, w *world, m operation.Move, clock operation.Time, 
 	}
 	n := *w
 	n.asked++
-	c.fact(k, &n, operation.Asked{At: clock, Question: q}, label{who: "a worker", what: "asks a person: " + string(m.Kind) + ", " + string(m.Reason)}, out)
+	c.fact(k, &n, operation.Asked{At: clock, Question: q}, label{who: "a worker", what: "asks a person: " + string(m.Kind), detail: string(m.Reason)}, out)
 }
 
 func (c *config) claim(k *core, w *world, i int, replay bool, out emit) {
-	clock := w.now + clocks[i]
+	clock := w.now + c.clock(i)
 	op := w.op
-	f := operation.Filled{Version: op.Content.Version, Generation: op.Generation, Digest: op.Content.Digest + operation.Digest(rune('0'+op.Generation))}
+	f := operation.Filled{Version: op.Content.Version, Generation: op.Generation, Digest: filledOf(op)}
 	next, refused := k.apply(op, operation.Claim{Attempt: attemptID(w.n), Run: "run_1", At: clock, LeaseUntil: clock + leaseT, Replay: replay, Filled: f}, c.policy)
 	if refused != nil {
 		return
@@ -172,18 +193,20 @@ func (c *config) claim(k *core, w *world, i int, replay bool, out emit) {
 	n.tries[n.n] = try{claimed: clock, gen: op.Generation, version: op.Content.Version, storedBefore: w.storedError(op.Generation)}
 	n.workers[i] = worker{phase: phaseHeld, try: n.n, snap: n.op}
 	n.n++
-	what := "claims " + string(attemptID(w.n))
+	what := "claims"
 	if replay {
-		what += " as a replay"
+		what = "claims, as a replay,"
 	}
-	out(n, label{who: workerNames[i], what: what})
+	out(n, label{who: workerNames[i], what: what, detail: string(attemptID(w.n))})
 }
+
+var recordsWhat = [...]string{"records unknown for", "records not_executed for", "records executed for"}
 
 // record brings the outcome to the ledger.
 func (c *config) record(k *core, w *world, i int, out emit) {
 	me := w.workers[i]
 	o := k.classify(me.answer)
-	f := operation.Reported{Attempt: attemptID(me.try), At: w.now + clocks[i], Outcome: o, NoRepeat: me.answer == answerStored, Kind: operation.EvidenceAnswer}
+	f := operation.Reported{Attempt: attemptID(me.try), At: w.now + c.clock(i), Outcome: o, NoRepeat: me.answer == answerStored, Kind: operation.EvidenceAnswer}
 	if o == operation.OutcomeExecuted {
 		f.Reference = me.ref
 	}
@@ -198,12 +221,14 @@ func (c *config) record(k *core, w *world, i int, out emit) {
 	} else if a := w.op.Attempt(f.Attempt); a != nil && a.Recorded == 0 {
 		n.problem = "an attempt's own outcome was pushed out of the ledger (R12)"
 	}
-	out(n, label{who: workerNames[i], what: "records " + o.String() + " for " + string(f.Attempt), ref: f.Reference})
+	out(n, label{who: workerNames[i], what: recordsWhat[o], detail: string(f.Attempt), ref: f.Reference})
 }
 
 // sweepActs: ended leases and expired questions are written down.
 func (c *config) sweepActs(k *core, w *world, out emit) {
-	c.fact(k, w, operation.LeaseOver{At: w.now}, label{who: "sweep", what: "writes that a lease is over"}, out)
+	if c.sweepLate {
+		c.fact(k, w, operation.LeaseOver{At: w.now}, label{who: "sweep", what: "writes that a lease is over"}, out)
+	}
 	if q := w.op.Question; q != nil && q.Expires != 0 {
 		c.fact(k, w, operation.Lapsed{At: w.now, Question: q.ID}, label{who: "sweep", what: "expires the question"}, out)
 	}

@@ -5,17 +5,17 @@ import "holdfast/internal/operation"
 // send asks the fence and puts the request on the wire; every documented and every faulty course is followed.
 func (c *config) send(k *core, w *world, i int, out emit) {
 	me := w.workers[i]
-	if why := k.fence(me.snap, attemptID(me.try), c.policy, w.now+clocks[i]); why != "" {
+	if why := k.fence(me.snap, attemptID(me.try), c.policy, w.now+c.clock(i)); why != "" {
 		n := *w
-		n.workers[i] = worker{phase: phaseResult, try: me.try, answer: answerNoByte}
-		out(n, label{who: workerNames[i], what: "sends nothing: " + string(why)})
+		n.workers[i] = worker{phase: phaseResult, try: me.try, answer: answerNoByte, meaning: k.classify(answerNoByte)}
+		out(n, label{who: workerNames[i], what: "sends nothing:", detail: string(why)})
 		return
 	}
 	n := *w
 	n.problem = n.illegalSend(c, i)
 	t := &n.tries[me.try]
 	t.sentAt = n.now
-	s := sender{c: c, w: &n, i: i, try: me.try, out: out}
+	s := sender{c: c, k: k, w: &n, i: i, try: me.try, out: out}
 	if ref, repeat := n.collapsed(c, t.gen); repeat {
 		s.repeated(t.gen, ref)
 		return
@@ -45,8 +45,11 @@ func (w *world) collapsed(c *config, gen int) (operation.Reference, bool) {
 	return "", false
 }
 
+var sendsWhat = [triesMax]string{"sends a1:", "sends a2:", "sends a3:"}
+
 type sender struct {
 	c   *config
+	k   *core
 	w   *world
 	i   int
 	try int
@@ -56,11 +59,11 @@ type sender struct {
 func (s *sender) course(t truth, a answer, ref operation.Reference, register keyMemory, what string) {
 	n := *s.w
 	n.tries[s.try].truth = t
-	n.workers[s.i] = worker{phase: phaseResult, try: s.try, answer: a, ref: ref}
+	n.workers[s.i] = worker{phase: phaseResult, try: s.try, answer: a, meaning: s.k.classify(a), ref: ref}
 	if register.at != 0 {
 		n.keys[n.tries[s.try].gen] = register
 	}
-	s.out(n, label{who: workerNames[s.i], what: "sends " + string(attemptID(s.try)) + ": " + what, ref: ref})
+	s.out(n, label{who: workerNames[s.i], what: sendsWhat[s.try], detail: what, ref: ref})
 }
 
 func (s *sender) repeated(gen int, ref operation.Reference) {
@@ -110,12 +113,12 @@ func (c *config) look(w *world, i int, out emit) {
 	}
 	saw := func(r operation.LookResult, ref operation.Reference, what string) {
 		n := *w
-		k := worker{phase: phaseLook, at: w.now + clocks[i], true0: w.now, look: r, ref: ref}
+		k := worker{phase: phaseLook, at: w.now + c.clock(i), true0: w.now, look: r, ref: ref}
 		for j := range w.n {
-			k.quiet[j] = !w.canSend(c, j) && (w.tries[j].truth == truthUnsent || w.now >= w.tries[j].sentAt+visibleT)
+			k.quiet[j] = !w.canSend(c, j) && (w.tries[j].truth == truthUnsent || w.tries[j].truth == truthNothing || w.now >= w.tries[j].sentAt+visibleT)
 		}
 		n.workers[i] = k
-		out(n, label{who: workerNames[i], what: "looks: " + what, ref: ref})
+		out(n, label{who: workerNames[i], what: "looks:", detail: what, ref: ref})
 	}
 	if w.op.Look.Count == 0 {
 		saw(operation.LookFailed, "", "no usable answer")
@@ -154,7 +157,7 @@ func (c *config) recordLook(k *core, w *world, i int, out emit) {
 func (w *world) canSend(c *config, j int) bool {
 	for i := range w.workers {
 		k := &w.workers[i]
-		if k.phase == phaseHeld && k.try == j && w.now+clocks[i]+timeoutT <= w.op.Attempts[j].LeaseUntil {
+		if k.phase == phaseHeld && k.try == j && w.now+c.clock(i)+timeoutT <= w.op.Attempts[j].LeaseUntil {
 			return true
 		}
 	}

@@ -13,7 +13,6 @@ const (
 	tick       = time.Millisecond
 	timeoutT   = 1
 	leaseT     = 2
-	skewT      = 1
 	lateT      = 1 // the target carries a request out at the latest this long after it was sent
 	visibleT   = 2 // and shows it in a complete lookup at the latest this long after
 	windowT    = 7
@@ -32,6 +31,10 @@ type core struct {
 	// own answers which running attempt a restarted worker takes for its own. Ids are random and live in memory, so
 	// that it is none.
 	own func(*operation.Operation, operation.Time) operation.AttemptID
+	// lateWords says that a word from an old page may be taken. Else such a page is closed: every word on it is refused.
+	lateWords bool
+	// adopts says that a worker may take another's attempt for its own. Else what a crashed worker saw is never recorded.
+	adopts bool
 }
 
 func rightCore() core {
@@ -98,15 +101,16 @@ const (
 )
 
 type worker struct {
-	phase  phase
-	try    int
-	at     operation.Time // of the lookup, by its own clock
-	snap   *operation.Operation
-	answer answer
-	ref    operation.Reference
-	look   operation.LookResult
-	quiet  [triesMax]bool // when the lookup left, this attempt could no longer appear
-	true0  operation.Time // when the lookup left, by the true clock
+	phase   phase
+	try     int
+	at      operation.Time // of the lookup, by its own clock
+	snap    *operation.Operation
+	answer  answer
+	meaning operation.Outcome // of the answer, by the core under test
+	ref     operation.Reference
+	look    operation.LookResult
+	quiet   [triesMax]bool // when the lookup left, this attempt could no longer appear
+	true0   operation.Time // when the lookup left, by the true clock
 }
 
 // seen is the page that the person has open: a word given on it may be posted late, and twice.
@@ -132,7 +136,7 @@ type world struct {
 	now     operation.Time
 	n       int
 	tries   [triesMax]try
-	keys    [triesMax]keyMemory
+	keys    [triesMax + 1]keyMemory
 	workers [2]worker
 	page    seen
 	lies    int
@@ -141,8 +145,8 @@ type world struct {
 	problem string // set by a transition that broke a rule
 }
 
-// clocks of the two workers: the second is fast by the bound on skew. The target, the person and the sweep have the true one.
-var clocks = [2]operation.Time{0, skewT}
+// clock of a worker: the second one's is fast by the bound on skew. The target, the person and the sweep have the true one.
+func (c *config) clock(i int) operation.Time { return operation.Time(i) * c.skew }
 
 // config is one corner of what targets document, and what the adversary may do in it.
 type config struct {
@@ -150,25 +154,40 @@ type config struct {
 	policy operation.Policy
 	// approvals says that approvals are asked, expire, and that content is edited; else one stands for ever.
 	approvals bool
+	skew      operation.Time // bound on the difference of two clocks
 	tries     int
 	lies      bool
+	sweepLate bool
 	feeds     bool
 	stale     bool // the person's words may arrive late and twice
 }
 
 func policyOf(prot operation.Protection, lookup, counts bool, order operation.Order) operation.Policy {
+	visible := operation.Time(0)
+	if counts {
+		visible = visibleT
+	}
 	return operation.Policy{
 		Protection: prot, KeyWindow: windowT * tick, KeyMargin: marginT * tick, Order: order, ReplaysMax: 2,
-		Lookup: lookup, AbsentCounts: counts, Visible: visibleT * tick, LookupEvery: tick, LookupsMax: lookupsMax,
+		Lookup: lookup, AbsentCounts: counts, Visible: time.Duration(visible) * tick, LookupEvery: tick, LookupsMax: lookupsMax,
 		Quiet: lateT * tick, AttemptsMax: 2, BackoffMin: tick, BackoffMax: tick, Factor: 1,
-		Timeout: timeoutT * tick, Lease: leaseT * tick, Skew: skewT * tick,
+		Timeout: timeoutT * tick, Lease: leaseT * tick, Skew: tick,
 	}
 }
 
 const reviewer = operation.Person("reviewer@example.com")
 
+var contents = [...]operation.Digest{"", "content-1", "content-2"}
+
+// filledOf names the bytes of the current content under the current key.
+func filledOf(op *operation.Operation) operation.Digest {
+	return filled[op.Content.Version][op.Generation]
+}
+
+var filled = [...][triesMax + 1]operation.Digest{1: {"filled-1-0", "filled-1-1", "filled-1-2", "filled-1-3"}, 2: {"filled-2-0", "filled-2-1", "filled-2-2", "filled-2-3"}}
+
 func digestOf(version int) operation.Digest {
-	return operation.Digest("content-" + string(rune('0'+version)))
+	return contents[version]
 }
 
 func start(c config) world {
@@ -193,9 +212,16 @@ func light(op *operation.Operation) *operation.Operation {
 	return op
 }
 
-func attemptID(i int) operation.AttemptID { return operation.AttemptID("a" + string(rune('1'+i))) }
+// Constant texts, so that a step makes no new ones.
+var (
+	attemptIDs  = [triesMax]operation.AttemptID{"a1", "a2", "a3"}
+	refs        = [triesMax]operation.Reference{"r1", "r2", "r3"}
+	questionIDs = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
 
-func refOf(i int) operation.Reference { return operation.Reference("r" + string(rune('1'+i))) }
+func attemptID(i int) operation.AttemptID { return attemptIDs[i] }
+
+func refOf(i int) operation.Reference { return refs[i] }
 
 func tryOf(id operation.AttemptID) int { return int(id[1] - '1') }
 
@@ -213,4 +239,13 @@ func (w *world) effects() int {
 func (w *world) keyLive(gen int) bool {
 	k := w.keys[gen]
 	return k.at != 0 && w.now < k.at+windowT
+}
+
+// closePage closes a page on which every word would be refused for good: its question is over, or what it says about what
+// happened was overtaken by a later revision. Neither comes back.
+func (w *world) closePage(k *core) {
+	p, q := &w.page, w.op.Question
+	if p.open && !k.lateWords && (q == nil || q.ID != p.id || p.version == 0 && w.op.Rev != p.rev) {
+		*p = seen{}
+	}
 }

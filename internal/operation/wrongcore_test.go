@@ -126,7 +126,7 @@ type wrongCore struct {
 }
 
 func where(prot operation.Protection, lookup, counts bool, order operation.Order) config {
-	return config{policy: policyOf(prot, lookup, counts, order), tries: triesMax, lies: true, feeds: true, stale: true}
+	return config{policy: policyOf(prot, lookup, counts, order), skew: 1, tries: triesMax, lies: true, feeds: true, stale: true}
 }
 
 func honest(c config) config { c.lies = false; return c }

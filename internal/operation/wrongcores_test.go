@@ -1,13 +1,18 @@
 package operation_test
 
-import "holdfast/internal/operation"
+import (
+	"time"
+
+	"holdfast/internal/operation"
+)
 
 var (
 	bare    = where(operation.ProtectionNone, false, false, operation.OrderLookUp)
 	bareSee = where(operation.ProtectionNone, true, true, operation.OrderLookUp)
 	keyed   = where(operation.ProtectionKey, false, false, operation.OrderReplay)
 	keySee  = where(operation.ProtectionKey, true, true, operation.OrderLookUp)
-	human   = config{policy: policyOf(operation.ProtectionKey, true, true, operation.OrderReplay), approvals: true, tries: 2, stale: true}
+	apart   = skewed(honest(where(operation.ProtectionNatural, false, false, operation.OrderReplay)), 2)
+	human   = config{policy: policyOf(operation.ProtectionKey, true, true, operation.OrderReplay), approvals: true, skew: 1, tries: 2, stale: true}
 )
 
 func wrongAboutAttempts() []wrongCore {
@@ -29,6 +34,7 @@ func wrongAboutAttempts() []wrongCore {
 			}
 		}, nil)},
 		{"5", "a restarted worker takes a running attempt for its own", honest(bare), "(R2)", ownByName()},
+		{"6", "the skew of two clocks is left out", apart, "(R1)", distorted(nil, func(p *operation.Policy) { p.Skew = 0 })},
 		{"6", "no fence before the first byte", honest(bare), "", noFence()},
 		{"6", "the end of a lease counts as not sent", honest(bare), "(R4)", afterwards(func(_, op *operation.Operation, f operation.Fact, _ operation.Policy) {
 			if _, ok := f.(operation.LeaseOver); ok {
@@ -59,6 +65,7 @@ func wrongAboutAttempts() []wrongCore {
 
 func ownByName() core {
 	k := rightCore()
+	k.adopts = true
 	k.own = func(op *operation.Operation, now operation.Time) operation.AttemptID {
 		if n := len(op.Attempts); n > 0 && op.Attempts[n-1].Recorded == 0 && op.Attempts[n-1].LeaseUntil > now {
 			return op.Attempts[n-1].ID
@@ -118,7 +125,7 @@ func wrongAboutPeople() []wrongCore {
 		}, nil)},
 		{"11", "content is sent after its send_by", human, "send_by (R5)", distorted(func(op *operation.Operation) { op.SendBy = 0 }, nil)},
 		{"12", "other content is sent under the same approval", human, "other content than the approved one (R5)", anyApproval()},
-		{"15", "a person's word holds for evidence they did not see", honest(bare), "", beforehand(func(op *operation.Operation, f operation.Fact, _ *operation.Policy) operation.Fact {
+		{"15", "a person's word holds for evidence they did not see", honest(bare), "", lateWords(func(op *operation.Operation, f operation.Fact, _ *operation.Policy) operation.Fact {
 			if d, ok := f.(operation.Decided); ok && op.Question != nil {
 				d.Question, d.Round, d.Rev = op.Question.ID, op.Question.Round, op.Rev
 				return d
@@ -165,6 +172,7 @@ func anyApproval() core {
 
 func yesAfterExpiry() core {
 	k := rightCore()
+	k.lateWords = true
 	k.apply = func(op *operation.Operation, f operation.Fact, p operation.Policy) (*operation.Operation, *operation.Refusal) {
 		d, ok := f.(operation.Decided)
 		if !ok || d.Answer != operation.AnswerApprove || op.Status != operation.StatusDeclined {
@@ -201,4 +209,16 @@ func wrongAboutKeys() []wrongCore {
 		{"R3", "a replay leaves after the window", honest(keyed), "outside the key's window (R3)", distorted(nil, func(p *operation.Policy) { p.KeyWindow = 100 * tick })},
 		{"R3", "a target without protection is trusted to collapse repeats", honest(bare), "(R3)", distorted(nil, func(p *operation.Policy) { p.Protection = operation.ProtectionNatural })},
 	}
+}
+
+func lateWords(change func(op *operation.Operation, f operation.Fact, p *operation.Policy) operation.Fact) core {
+	k := beforehand(change)
+	k.lateWords = true
+	return k
+}
+
+// skewed: a difference of clocks above the timeout, so that the one cannot stand in for the other.
+func skewed(c config, skew operation.Time) config {
+	c.skew, c.policy.Skew = skew, time.Duration(skew)*tick
+	return c
 }
