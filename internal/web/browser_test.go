@@ -53,11 +53,17 @@ func newBrowser(t *testing.T, o local.Options) *browser {
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true)}
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
 	tab, closeTab := chromedp.NewContext(allocator)
-	t.Cleanup(closeTab)
+	if err := chromedp.Run(tab); err != nil { // the browser lives as long as this context
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(tab, patience)
-	t.Cleanup(cancel)
+	t.Cleanup(func() { // its folder can be removed only when it has ended
+		cancel()
+		closeTab()
+		stop()
+		chromedp.FromContext(tab).Allocator.Wait()
+	})
 	b := &browser{t: t, ctx: ctx, local: l, shots: os.Getenv("HOLDFAST_SCREENSHOTS")}
 	if b.shots == "" {
 		b.shots = t.TempDir()

@@ -155,8 +155,8 @@ func TestCaseB038_AnswerNamesItsOperations(t *testing.T) {
 	t.Parallel()
 	b, i := asked(t)
 	f := form(t, b.get(i), "answer")
-	for name, ids := range map[string]string{"none": "", "strange": "op_somebody_else", "twice": "op_email op_email", "one strange": "op_email op_other"} {
-		if status, told := b.post(i, f, "for", ids, "answer", "approve", "code", i.Code); status != http.StatusBadRequest {
+	for name, ids := range map[string]string{"none": "", "strange": "op_other", "twice": "op_email op_email", "one strange": "op_email op_other"} {
+		if status, told := b.post(i, f, "for", ids, "rev.op_other", "2", "digest.op_other", "00", "answer", "approve", "code", i.Code); status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", name, status, told)
 		}
 	}
