@@ -81,7 +81,7 @@ func parseFaults(text string, o *bench.Options) error {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(part, "=")
 		p, err := strconv.ParseFloat(value, 64)
-		if err != nil || p < 0 || p > 1 {
+		if err != nil || !(p >= 0 && p <= 1) { // NaN is neither
 			return fmt.Errorf("--faults %q: each part is lost=P or err=P with P from 0 to 1", part)
 		}
 		switch name {
