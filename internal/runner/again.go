@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"holdfast/internal/flow/compile"
 	"holdfast/internal/ledger"
@@ -158,12 +159,7 @@ func (r *Runner) Second(ctx context.Context, id operation.RunID, stage, nonce st
 	if err != nil {
 		return operation.Run{}, err
 	}
-	at := -1
-	for i := range v.run.Stages {
-		if v.run.Stages[i].Name == stage {
-			at = i
-		}
-	}
+	at := slices.IndexFunc(v.run.Stages, func(s operation.StageRef) bool { return s.Name == stage })
 	if at < 0 || nonce == "" {
 		return v.run, fmt.Errorf("%w: run %s has no stage %q", ErrNotAgain, id, stage)
 	}
@@ -174,6 +170,12 @@ func (r *Runner) Second(ctx context.Context, id operation.RunID, stage, nonce st
 	run, err := r.secondRun(ev, v, at, nonce, by)
 	if err != nil {
 		return v.run, err
+	}
+	if made, err := r.Store.Run(ctx, run.ID); !errors.Is(err, ledger.ErrNotFound) {
+		if err != nil {
+			return v.run, err
+		}
+		return made, r.Launcher.Start(ctx, made) // the first click's
 	}
 	fz, err := r.freezeSecond(ctx, ev, v, stage, nonce, run.ID)
 	if err != nil {
@@ -233,9 +235,12 @@ func (r *Runner) keepSecond(ctx context.Context, v *view, run *operation.Run, at
 	plan.Stages = append(plan.Stages[:0:0], plan.Stages[:at+1]...)
 	plan.Stages[at].Operation = fz.op.ID
 	plan.Content = map[string]operation.Digest{run.Stages[at].Name: fz.op.Content.Digest}
-	own := &view{run: *run, plan: plan, ops: v.ops}
-	if _, err := r.pin(ctx, own, plan); err != nil {
+	stands, err := r.putPlan(ctx, run.ID, plan)
+	if err != nil {
 		return err
+	}
+	if !stands {
+		return fmt.Errorf("%w: the flow changed since this was first asked for; open the page again", ErrNotAgain)
 	}
 	for i := range run.Stages[:at] { // the second one may wait for them
 		related := func() operation.Fact { return operation.Related{At: r.now(), Run: run.ID} }
@@ -244,7 +249,7 @@ func (r *Runner) keepSecond(ctx context.Context, v *view, run *operation.Run, at
 		}
 	}
 	run.Stages[at].Operation, run.Stages[at].Conflict, run.Stages[at].Reused = fz.op.ID, false, false
-	_, err := r.Store.CreateOperation(ctx, fz.op, fz.content)
+	_, err = r.Store.CreateOperation(ctx, fz.op, fz.content)
 	return err
 }
 

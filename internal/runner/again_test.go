@@ -3,6 +3,7 @@ package runner_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -245,6 +246,30 @@ func TestSecondIsOneByItsNonce(t *testing.T) {
 		if _, err := b.Second(t.Context(), run.ID, bad[0], bad[1], owner); !errors.Is(err, runner.ErrNotAgain) {
 			t.Errorf("second of %q with nonce %q: %v", bad[0], bad[1], err)
 		}
+	}
+}
+
+// A crash after the second operation was made and before its run was: the same click makes the run, and no third one.
+func TestR09_SecondCrashesBeforeItsRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	run := b.approved()
+	b.execute(run.ID)
+	b.Faults.Set(func(op string, req []byte) apptest.Fault {
+		if op == "PutItem" && strings.Contains(string(req), `"sk":{"S":"run"}`) {
+			return apptest.Fault{Code: "InternalServerError"}
+		}
+		return apptest.Fault{}
+	})
+	if _, err := b.Second(t.Context(), run.ID, "first", "n1", owner); err == nil {
+		t.Fatal("no error")
+	}
+	b.Faults.Set(nil)
+	second, err := b.Second(t.Context(), run.ID, "first", "n1", owner)
+	apptest.Must(t, err)
+	b.is(b.stage(second.ID, "first"), operation.StatusProposed, "")
+	if n := len(b.everything()); n != 6 { // an event, two runs, three operations
+		t.Errorf("%d records, want 6", n)
 	}
 }
 

@@ -153,20 +153,22 @@ func (r *Runner) keepStages(ctx context.Context, v *view, refs []operation.Stage
 
 // pin writes the plan; when another one stands, only the same may go on.
 func (r *Runner) pin(ctx context.Context, v *view, plan pinned) (bool, error) {
+	stands, err := r.putPlan(ctx, v.run.ID, plan)
+	if err == nil && !stands {
+		// The flow, a profile or a destination changed between two tries of this plan.
+		_, err = r.holdNew(ctx, v, operation.ReasonDigestMismatch)
+	}
+	return stands, err
+}
+
+// putPlan says whether the plan is the one that stands under the run's id.
+func (r *Runner) putPlan(ctx context.Context, id operation.RunID, plan pinned) (bool, error) {
 	raw, err := json.Marshal(plan)
 	if err != nil {
 		return false, err
 	}
-	res, err := r.Store.PutPlan(ctx, v.run.ID, raw)
-	if err != nil {
-		return false, err
-	}
-	if ledger.DigestOf(res.Current) != ledger.DigestOf(raw) {
-		// The flow, a profile or a destination changed between two tries of this plan.
-		_, err := r.holdNew(ctx, v, operation.ReasonDigestMismatch)
-		return false, err
-	}
-	return true, nil
+	res, err := r.Store.PutPlan(ctx, id, raw)
+	return err == nil && ledger.DigestOf(res.Current) == ledger.DigestOf(raw), err
 }
 
 // freeze renders one stage into the wire request that will be approved and sent. nonce is "" but for a deliberate
