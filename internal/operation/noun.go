@@ -157,7 +157,8 @@ const (
 	EvidenceEdited         EvidenceKind = "edited"
 	EvidenceContradiction  EvidenceKind = "contradiction"
 	EvidenceRestored       EvidenceKind = "restored_ledger_accepted"
-	EvidenceReused         EvidenceKind = "reused" // another run or event relies on this operation
+	EvidenceRelaunched     EvidenceKind = "next_generation" // the run's next execution was started
+	EvidenceReused         EvidenceKind = "reused"          // another run or event relies on this operation
 	EvidencePolicySpent    EvidenceKind = "policy_spent"
 	EvidenceUnfit          EvidenceKind = "unfit" // what is stored may not be sent as it is
 )

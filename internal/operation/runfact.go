@@ -86,7 +86,7 @@ func (r *Run) Relaunch(why Reason, now Time) bool {
 	r.Generation++
 	r.Failures = 0
 	r.Launched = 0
-	r.note(Evidence{Kind: EvidenceCheckAgain, At: now, Detail: string(why)})
+	r.note(Evidence{Kind: EvidenceRelaunched, At: now, Detail: string(why)})
 	r.Launch(now)
 	return true
 }

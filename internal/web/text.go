@@ -153,6 +153,7 @@ var evidenceTexts = map[operation.EvidenceKind]string{
 	operation.EvidenceEdited:         "The content was edited",
 	operation.EvidenceContradiction:  "Contradiction",
 	operation.EvidenceRestored:       "The ledger was restored: what happened after the copy is unknown",
+	operation.EvidenceRelaunched:     "The run goes on with its next execution",
 	operation.EvidenceReused:         "Another run relies on it",
 	operation.EvidencePolicySpent:    "No further attempt is allowed",
 	operation.EvidenceUnfit:          "Not sent: what is stored may not be sent as it is",
