@@ -25,7 +25,7 @@ type table struct {
 func (w *world) table() table {
 	w.t.Helper()
 	out := table{map[operation.ID]operation.Operation{}, map[operation.RunID]operation.Run{}, map[operation.EventID]operation.Event{}}
-	err := w.local.App.Ledger.Audit(context.Background(), 1, func(f ledger.Found) error {
+	err := w.local.App.Ledger.Audit(observing(), 1, func(f ledger.Found) error {
 		switch {
 		case f.Err != nil:
 			return f.Err

@@ -37,7 +37,7 @@ func (w *world) items() map[string]map[string]types.AttributeValue {
 	out := map[string]map[string]types.AttributeValue{}
 	pages := dynamodb.NewScanPaginator(w.client(), &dynamodb.ScanInput{TableName: aws.String("holdfast")})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(context.Background())
+		page, err := pages.NextPage(observing())
 		must(w.t, err)
 		for _, it := range page.Items {
 			out[text(it["pk"])+"/"+text(it["sk"])] = it
@@ -86,7 +86,7 @@ func (w *world) swapContent(stage string) {
 				w.t.Fatalf("the content does not hold the name: %s", b.Value)
 			}
 			it[name] = &types.AttributeValueMemberB{Value: other}
-			_, err := w.client().PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("holdfast"), Item: it})
+			_, err := w.client().PutItem(observing(), &dynamodb.PutItemInput{TableName: aws.String("holdfast"), Item: it})
 			must(w.t, err)
 			return
 		}
@@ -193,7 +193,7 @@ func (w *world) useCopy(snapshot string) {
 	_, err = w.client().CreateTable(context.Background(), ledger.TableInput("holdfast"))
 	must(w.t, err)
 	for _, it := range all {
-		_, err := w.client().PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("holdfast"), Item: it})
+		_, err := w.client().PutItem(observing(), &dynamodb.PutItemInput{TableName: aws.String("holdfast"), Item: it})
 		must(w.t, err)
 	}
 	w.options.Outside.Dynamo = next
