@@ -88,7 +88,7 @@ func Run(ctx context.Context, l *local.Local, c *Counter, o Options) (Result, er
 		return Result{}, err
 	}
 	writes, reads, transitions := c.writes.Load(), c.reads.Load(), l.States.Transitions()
-	start := l.Clock.Mono()
+	start := l.Clock.Mono() - l.Clock.Offset() // moves of the clock are not time that passed
 	acks, refused, err := post(ctx, l, o)
 	if err != nil {
 		return Result{}, err
@@ -96,7 +96,7 @@ func Run(ctx context.Context, l *local.Local, c *Counter, o Options) (Result, er
 	if err := drain(ctx, l); err != nil {
 		return Result{}, err
 	}
-	took := (l.Clock.Mono() - start - l.Clock.Offset()).Seconds()
+	took := (l.Clock.Mono() - l.Clock.Offset() - start).Seconds()
 	out := Result{Runs: o.Runs, RunsPerSecond: float64(o.Runs) / took, AckP50: percentile(acks, 50), AckP99: percentile(acks, 99), Refused: refused}
 	n := float64(o.Runs)
 	out.WritesPerRun, out.ReadsPerRun = float64(c.writes.Load()-writes)/n, float64(c.reads.Load()-reads)/n
