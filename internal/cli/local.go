@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 
 	"holdfast/flows"
@@ -80,7 +79,7 @@ func (c *localCmd) Run(ctx context.Context, s *streams) error {
 	}
 	o.Port, o.Dir = c.Port, c.Data
 	if c.Data != "" {
-		o.Seed = rand.Uint64() // simulated targets forget, and must not give a kept ledger the same references again
+		o.Seed = local.NewSeed() // simulated targets forget, and must not give a kept ledger the same references again
 	}
 	level := slog.LevelWarn
 	if c.Verbose {

@@ -152,3 +152,6 @@ func (l *Local) sweeps(ctx context.Context) {
 func (l *Local) SweepOnce(ctx context.Context) ([]byte, error) {
 	return l.Invoke(ctx, "SweepFunction", []byte("{}"))
 }
+
+// NewSeed is a seed for simulated targets that no earlier start had.
+func NewSeed() uint64 { return rand.Uint64() }
