@@ -118,13 +118,24 @@ func mayOpenKey(op *Operation, p Policy, now Time) Reason {
 		return ReasonNoProtection
 	}
 	stored := op.anyAttempt(func(a *Attempt) bool { return a.NoRepeat && a.Generation == op.Generation })
-	if w := WindowUntil(op, p); !stored && (w == 0 || now < w) {
+	if w := WindowUntil(op, p); !stored && (w == 0 || now < max(w, op.lostUntil(p))) {
 		return ReasonKeyStillOpen
 	}
 	if !op.AnyOpen() {
 		return "" // proven not executed, and the error is stored under the key
 	}
 	return mayAttest(op, p, now)
+}
+
+// lostUntil is when the key of a request that a restored ledger lost stops protecting: it may have left just before.
+func (op *Operation) lostUntil(p Policy) Time {
+	var t Time
+	for i := range op.Attempts {
+		if a := &op.Attempts[i]; a.Restored && a.Generation == op.Generation && a.Outcome != OutcomeNotExecuted {
+			t = latest(t, a.Recorded.Add(p.KeyWindow))
+		}
+	}
+	return t
 }
 
 // decide checks who answers what, then does what the answer says. A second same answer is told which decision

@@ -172,12 +172,7 @@ func WindowUntil(op *Operation, p Policy) Time {
 	if p.Protection != ProtectionKey {
 		return 0
 	}
-	var oldest Time
-	for i := range op.Attempts {
-		if a := &op.Attempts[i]; a.Generation == op.Generation && a.Outcome != OutcomeNotExecuted {
-			oldest = earliest(oldest, a.Claimed)
-		}
-	}
+	oldest := op.oldestUnder(op.Generation)
 	if oldest == 0 {
 		return 0
 	}

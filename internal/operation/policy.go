@@ -85,17 +85,30 @@ func (p Policy) backoff(n int) time.Duration {
 	return min(d, max(p.BackoffMax, p.BackoffMin))
 }
 
-// collapse says that the target documents that requests a and b have one effect between them: a natural key always,
-// a key of one generation while its window spans both. A restored attempt's key is not known.
-func (p Policy) collapse(a, b *Attempt) bool {
+// collapse says that the target documents that requests a and b have one effect between them: a natural key always, a
+// key of one generation when the window that its oldest attempt can have opened spans both: a repeat in between does not
+// prolong it. A restored attempt's key is not known.
+func (op *Operation) collapse(p Policy, a, b *Attempt) bool {
 	switch p.Protection {
 	case ProtectionNatural:
 		return true
 	case ProtectionKey:
-		apart := max(b.sentBy().Sub(a.Claimed), a.sentBy().Sub(b.Claimed))
-		return a.Generation == b.Generation && a.Version == b.Version && !a.Restored && !b.Restored && apart < p.KeyWindow-p.KeyMargin
+		sent := latest(a.sentBy(), b.sentBy())
+		same := a.Generation == b.Generation && a.Version == b.Version && !a.Restored && !b.Restored
+		return same && sent.Sub(op.oldestUnder(a.Generation)) < p.KeyWindow-p.KeyMargin
 	}
 	return false
+}
+
+// oldestUnder is the claim of the oldest attempt under a key generation that is not proven not executed; zero without one.
+func (op *Operation) oldestUnder(generation int) Time {
+	var oldest Time
+	for i := range op.Attempts {
+		if a := &op.Attempts[i]; a.Generation == generation && a.Outcome != OutcomeNotExecuted {
+			oldest = earliest(oldest, a.Claimed)
+		}
+	}
+	return oldest
 }
 
 // sentBy is when the attempt's request left at the latest. A replay's fence minded the window already.

@@ -158,6 +158,10 @@ func (s *script) carryOut(what string) operation.Reference {
 	if s.p.Protection == operation.ProtectionNatural {
 		gen = 0
 	}
+	if what == "forgets" { // its window is over: the key is new to it
+		delete(s.keys, gen)
+		what = "commits"
+	}
 	if ref := s.keys[gen]; ref != "" && s.p.Protection != operation.ProtectionNone {
 		return ref
 	}

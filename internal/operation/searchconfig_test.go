@@ -16,7 +16,7 @@ const (
 	statesBound  = 8_000_000 // a search that passes it is told as not complete
 	gcPercent    = 400
 	comparedNear = 5_000
-	comparedFull = 150_000
+	comparedFull = 40_000
 )
 
 var fullSearch = flag.Bool("search.full", false, "visit every reachable state instead of the nearest ones")
@@ -37,7 +37,13 @@ func configs() []config {
 	}
 	out[0].stale, out[0].sweepLate = true, true
 	approvals := config{name: "key, approvals and edits", policy: policyOf(operation.ProtectionKey, true, true, operation.OrderReplay), approvals: true, skew: 1, tries: 2, stale: true}
-	return append(out, approvals)
+	out = append(out, approvals)
+	for _, prot := range []operation.Protection{operation.ProtectionNone, operation.ProtectionKey, operation.ProtectionNatural} {
+		c := corner(prot, "absent counts", true, true, operation.OrderLookUp)
+		c.name, c.restores = c.name+", restored ledger", true
+		out = append(out, c)
+	}
+	return out
 }
 
 func corner(prot operation.Protection, look string, lookup, counts bool, order operation.Order) config {
@@ -68,9 +74,13 @@ func TestSearchFindsNoBrokenRule(t *testing.T) {
 		timeoutT, leaseT, lateT, visibleT, windowT, marginT, lookupsMax, strings.Join(table, "\n"), total)
 }
 
-// attempts: three where it is quick, and with -search.full everywhere but where approvals and edits multiply the states.
+// attempts: three where it is quick, and with -search.full everywhere but where approvals, edits or a restored ledger
+// multiply the states of a key. The attempt that stands for what a restored ledger lost is one of them.
 func attempts(c config) int {
-	quick := c.policy.Protection != operation.ProtectionKey && (!c.policy.Lookup || c.policy.Protection == operation.ProtectionNatural)
+	if c.restores && c.policy.Protection == operation.ProtectionKey {
+		return 2
+	}
+	quick := c.restores || c.policy.Protection != operation.ProtectionKey && (!c.policy.Lookup || c.policy.Protection == operation.ProtectionNatural)
 	if quick || *fullSearch && !c.approvals {
 		return triesMax
 	}

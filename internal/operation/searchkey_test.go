@@ -68,7 +68,15 @@ func (e *encoder) key(c *config, k *core, w *world) key {
 	for i := range w.op.Attempts {
 		e.attempt(c, w, &r, i)
 	}
+	for j := range w.n {
+		if w.lost(j) {
+			e.lost(c, w, &r, j)
+		}
+	}
 	if c.policy.Protection == operation.ProtectionKey {
+		if c.restores {
+			e.rewound(w)
+		}
 		e.pairs(w, &r)
 		if r.more {
 			e.memory(w, w.op.Generation)
@@ -90,7 +98,7 @@ func (e *encoder) operation(c *config, w *world, r *reach) {
 	e.byte(reasonClass(op.Reason)<<4 | w.lies<<2 | w.edits)
 	e.ref(op.Reference)
 	x := op.Contradiction
-	e.bits(x != nil, x != nil && x.SeenBy != "", op.Confirmed != 0, op.Filled != nil && !r.closed, w.storedError(op.Generation) && r.send)
+	e.bits(x != nil, x != nil && x.SeenBy != "", op.Confirmed != 0, op.Filled != nil && !r.closed, w.restored, w.storedError(op.Generation) && r.send)
 	if !r.closed {
 		e.progress(c, op, r, w.now)
 	}
@@ -204,11 +212,7 @@ func (e *encoder) attempt(c *config, w *world, r *reach, i int) {
 		e.byte(250) // over and proven: it only counts
 		return
 	}
-	became := t.truth
-	if became == truthUnsent && !r.held[j] {
-		became = truthNothing
-	}
-	e.byte(int(a.Outcome)<<4 | int(became))
+	e.byte(int(a.Outcome)<<4 | became(t, r.held[j]))
 	e.bits(a.Recorded != 0, a.Ended != 0, t.proven, a.Attested != nil, a.Attested != nil && a.Attested.AfterConfirmed,
 		a.Generation == w.op.Generation && !r.closed, a.Version == w.op.Content.Version && !r.closed, r.held[j])
 	e.belief(c, w, r, a)
@@ -216,6 +220,14 @@ func (e *encoder) attempt(c *config, w *world, r *reach, i int) {
 		e.age(a.Claimed, now, claimedAge)
 	}
 	e.history(c, w, r, t)
+}
+
+// became: a request that can no longer leave and one that was lost come to the same.
+func became(t *try, held bool) int {
+	if t.truth == truthUnsent && !held {
+		return int(truthNothing)
+	}
+	return int(t.truth)
 }
 
 // unproven: the core or the oracle counts a key's window from it.
@@ -272,26 +284,22 @@ func absentMatters(p operation.Policy) bool {
 	return p.AbsentCounts && p.Protection != operation.ProtectionNone && p.Order == operation.OrderLookUp
 }
 
-// pairs says which two attempts one key made one effect of. While a request may still leave, the claims themselves decide.
+// pairs says which attempts left within the window that another one can have opened. While it may still leave, the claim
+// itself decides.
 func (e *encoder) pairs(w *world, r *reach) {
 	as := w.op.Attempts
 	for i := range as {
-		for j := range i {
-			a, b := &as[j], &as[i]
-			if a.Outcome == operation.OutcomeNotExecuted || b.Outcome == operation.OutcomeNotExecuted {
+		for j := range as {
+			a, b := &as[i], &as[j]
+			if a.Generation != b.Generation || a.Version != b.Version || a.Outcome == operation.OutcomeNotExecuted || b.Outcome == operation.OutcomeNotExecuted {
 				continue
 			}
-			if a.Generation != b.Generation || a.Version != b.Version {
-				continue
-			}
-			x, okA := leftBy(a, r, w.now)
-			y, okB := leftBy(b, r, w.now)
-			if !okA || !okB {
+			left, fixed := leftBy(b, r, w.now)
+			if !fixed {
 				e.age(a.Claimed, w.now, claimedAge)
-				e.age(b.Claimed, w.now, claimedAge)
 				continue
 			}
-			e.bits(max(y-a.Claimed, x-b.Claimed) < claimedAge)
+			e.bits(left-a.Claimed < claimedAge)
 		}
 	}
 }

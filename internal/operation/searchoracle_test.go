@@ -48,7 +48,7 @@ func (w *world) unsafeAfter(c *config, j, i int, now operation.Time) string {
 // storedError says that an error stored under the key of a generation is on record.
 func (w *world) storedError(gen int) bool {
 	for j := range w.n {
-		if w.tries[j].stored && w.tries[j].gen == gen {
+		if w.tries[j].stored && w.tries[j].gen == gen && !w.lost(j) {
 			return true
 		}
 	}
@@ -83,7 +83,7 @@ func (w *world) unapproved(c *config, i, version int) string {
 // illegalWord judges a person's word that nothing happened.
 func (w *world) illegalWord(c *config, d operation.Decided) string {
 	for j := range w.n {
-		if w.tries[j].truth == truthPending || w.canSend(c, j) {
+		if w.tries[j].truth == truthPending || w.canSend(c, j) && !w.repeats(c, j) {
 			return "a person's word was taken while the answer could still appear (R4)"
 		}
 	}
@@ -107,6 +107,12 @@ func (w *world) illegalWord(c *config, d operation.Decided) string {
 	return ""
 }
 
+// repeats says that the request of try j, if it leaves, is collapsed into an effect that exists.
+func (w *world) repeats(c *config, j int) bool {
+	ref, repeat := w.collapsed(c, w.tries[j].gen)
+	return repeat && ref != ""
+}
+
 // rivalOf finds another worker that still may send (R1).
 func (w *world) rivalOf(c *config, i int) string {
 	for j := range w.n {
@@ -119,7 +125,7 @@ func (w *world) rivalOf(c *config, i int) string {
 
 // final judges a step: what is confirmed stays as it is.
 func (w *world) final(after *world) string {
-	if w.op.Reference != "" && (after.op.Reference != w.op.Reference || after.op.Status != operation.StatusConfirmed) {
+	if w.op.Reference != "" && after.restored == w.restored && (after.op.Reference != w.op.Reference || after.op.Status != operation.StatusConfirmed) {
 		return "confirmed changed (R8)"
 	}
 	return ""
@@ -148,12 +154,12 @@ func (c *config) wrong(k *core, w *world) string {
 
 // falseProof finds an outcome that is not true.
 func (w *world) falseProof(c *config) string {
-	for j := range w.op.Attempts {
-		a := &w.op.Attempts[j]
-		if a.Outcome != operation.OutcomeNotExecuted {
+	for j := range w.n {
+		a := w.recordOf(j)
+		if a == nil || a.Outcome != operation.OutcomeNotExecuted {
 			continue
 		}
-		if t := w.tries[tryOf(a.ID)].truth; t == truthEffect || t == truthPending {
+		if t := w.tries[j].truth; t == truthEffect || t == truthPending {
 			return "an attempt counts as not executed and was carried out, or still may be (R4)"
 		}
 		for i := range w.workers {

@@ -11,6 +11,9 @@ func (c *config) personActs(k *core, w *world, out emit) {
 		c.posts(k, w, out)
 	}
 	c.answers(k, w, out)
+	if c.restores && !w.restored && w.n < c.tries {
+		c.restore(k, w, out)
+	}
 	if c.approvals && w.edits == 0 {
 		n := *w
 		n.edits++
@@ -102,7 +105,7 @@ func (c *config) attests(k *core, w *world, d operation.Decided, what string, ou
 	n.problem = n.illegalWord(c, d)
 	n.accept(w.op, next)
 	for j := range n.n {
-		if a := next.Attempt(attemptID(j)); a != nil && a.Attested != nil && a.Attested.At == w.now {
+		if a := n.recordOf(j); a != nil && a.Attested != nil && a.Attested.At == w.now {
 			n.tries[j].attested, n.tries[j].lookedFor = w.now, false
 		}
 	}
@@ -131,3 +134,33 @@ func (c *config) answers(k *core, w *world, out emit) {
 		}
 	}
 }
+
+// restore: the ledger is lost and its copy of the beginning accepted, with an attempt for what may have happened since. The
+// old workers are stopped for good, by the epoch they check; their requests go on.
+func (c *config) restore(k *core, w *world, out emit) {
+	n, id := start(*c), w.n
+	next, refused := k.apply(n.op, operation.Restored{At: w.now, By: reviewer, Attempt: attemptID(id)}, c.policy)
+	if refused != nil {
+		return
+	}
+	n.now, n.restored, n.tries, n.keys, n.lies, n.asked = w.now, true, w.tries, w.keys, w.lies, w.asked
+	n.tries[id] = try{claimed: beginning, version: 1, truth: truthNothing}
+	n.n = id + 1
+	n.accept(w.op, next)
+	out(n, label{who: person, what: "accepts a ledger restored to the beginning"})
+}
+
+// recordOf is what the ledger says about a try; about one that was lost with the ledger, what it says about them all.
+func (w *world) recordOf(j int) *operation.Attempt {
+	if a := w.op.Attempt(attemptID(j)); a != nil || !w.restored {
+		return a
+	}
+	for i := range w.op.Attempts {
+		if a := &w.op.Attempts[i]; a.Restored {
+			return a
+		}
+	}
+	return nil
+}
+
+func (w *world) lost(j int) bool { return w.restored && w.op.Attempt(attemptID(j)) == nil }

@@ -40,3 +40,35 @@ func (c *config) reach(k *core, w *world) reach {
 
 // still says that some attempt may still be recorded, or made.
 func (r *reach) still() bool { return !r.more && r.owned == [triesMax]bool{} }
+
+// lost is a try that the ledger knows nothing of.
+func (e *encoder) lost(c *config, w *world, r *reach, j int) {
+	t := &w.tries[j]
+	e.byte(became(t, false))
+	e.bits(t.proven)
+	e.history(c, w, r, t)
+}
+
+// rewound is what the window of a key is counted from once the ledger is restored: its beginning, and at the latest then.
+func (e *encoder) rewound(w *world) {
+	e.age(beginning, w.now, claimedAge)
+	for j := range w.n {
+		t := &w.tries[j]
+		e.bits(t.gen == w.op.Generation, t.stored)
+		if !t.proven {
+			e.age(t.claimed, w.now, claimedAge)
+		}
+		e.byte(t.gen)
+	}
+	for i := range w.op.Attempts {
+		if a := &w.op.Attempts[i]; a.Restored {
+			e.age(a.Recorded, w.now, windowT)
+		}
+	}
+	for g := range w.keys {
+		k := &w.keys[g]
+		e.age(k.at, w.now, windowT)
+		e.byte(k.by)
+		e.bits(k.err)
+	}
+}

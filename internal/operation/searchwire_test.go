@@ -157,7 +157,7 @@ func (c *config) recordLook(k *core, w *world, i int, out emit) {
 func (w *world) canSend(c *config, j int) bool {
 	for i := range w.workers {
 		k := &w.workers[i]
-		if k.phase == phaseHeld && k.try == j && w.now+c.clock(i)+timeoutT <= w.op.Attempts[j].LeaseUntil {
+		if k.phase == phaseHeld && k.try == j && w.now+c.clock(i)+timeoutT <= w.op.Attempt(attemptID(j)).LeaseUntil {
 			return true
 		}
 	}

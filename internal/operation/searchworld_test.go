@@ -1,6 +1,7 @@
 package operation_test
 
 import (
+	"fmt"
 	"time"
 
 	"holdfast/internal/operation"
@@ -132,17 +133,18 @@ type keyMemory struct {
 }
 
 type world struct {
-	op      *operation.Operation
-	now     operation.Time
-	n       int
-	tries   [triesMax]try
-	keys    [triesMax + 1]keyMemory
-	workers [2]worker
-	page    seen
-	lies    int
-	edits   int
-	asked   int
-	problem string // set by a transition that broke a rule
+	op       *operation.Operation
+	now      operation.Time
+	n        int
+	tries    [triesMax]try
+	keys     [triesMax + 1]keyMemory
+	workers  [2]worker
+	page     seen
+	lies     int
+	edits    int
+	restored bool // the ledger was put back to the beginning
+	asked    int
+	problem  string // set by a transition that broke a rule
 }
 
 // clock of a worker: the second one's is fast by the bound on skew. The target, the person and the sweep have the true one.
@@ -157,7 +159,8 @@ type config struct {
 	skew      operation.Time // bound on the difference of two clocks
 	tries     int
 	lies      bool
-	sweepLate bool
+	sweepLate bool // else it is written at once that a lease is over
+	restores  bool // the ledger is lost once, and its first copy accepted
 	feeds     bool
 	stale     bool // the person's words may arrive late and twice
 }
@@ -177,6 +180,7 @@ func policyOf(prot operation.Protection, lookup, counts bool, order operation.Or
 
 const reviewer = operation.Person("reviewer@example.com")
 
+// contents are constant texts, since a step of the search asks for one often.
 var contents = [...]operation.Digest{"", "content-1", "content-2"}
 
 // filledOf names the bytes of the current content under the current key.
@@ -187,7 +191,10 @@ func filledOf(op *operation.Operation) operation.Digest {
 var filled = [...][triesMax + 1]operation.Digest{1: {"filled-1-0", "filled-1-1", "filled-1-2", "filled-1-3"}, 2: {"filled-2-0", "filled-2-1", "filled-2-2", "filled-2-3"}}
 
 func digestOf(version int) operation.Digest {
-	return contents[version]
+	if version < len(contents) {
+		return contents[version]
+	}
+	return operation.Digest(fmt.Sprintf("content-%d", version))
 }
 
 func start(c config) world {

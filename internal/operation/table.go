@@ -121,7 +121,7 @@ func report(op *Operation, f Fact, p Policy) *Refusal {
 			a.Outcome = OutcomeUnknown // a lookup had settled it with another reference: let the two meet
 		}
 		op.settleExecuted(r.Reference, r.At, func(b *Attempt) bool {
-			return b.ID == self.ID || p.collapse(b, &self)
+			return b.ID == self.ID || op.collapse(p, b, &self)
 		})
 	case OutcomeNotExecuted:
 		proveNotExecuted(op, a, r.At)
@@ -220,7 +220,7 @@ func (op *Operation) oneEffect(p Policy) bool {
 		case a.Outcome == OutcomeNotExecuted:
 		case first == nil:
 			first = a
-		case !p.collapse(first, a):
+		case !op.collapse(p, first, a):
 			return false
 		}
 	}

@@ -35,6 +35,7 @@ func wrongAboutAttempts() []wrongCore {
 		}, nil)},
 		{"5", "a restarted worker takes a running attempt for its own", honest(bare), "(R2)", ownByName()},
 		{"6", "the skew of two clocks is left out", apart, "(R1)", distorted(nil, func(p *operation.Policy) { p.Skew = 0 })},
+		{"10", "a restored ledger is believed", losesLedger(honest(keySee)), "(R3)", believesCopy()},
 		{"6", "no fence before the first byte", honest(bare), "", noFence()},
 		{"6", "the end of a lease counts as not sent", honest(bare), "(R4)", afterwards(func(_, op *operation.Operation, f operation.Fact, _ operation.Policy) {
 			if _, ok := f.(operation.LeaseOver); ok {
@@ -221,4 +222,21 @@ func lateWords(change func(op *operation.Operation, f operation.Fact, p *operati
 func skewed(c config, skew operation.Time) config {
 	c.skew, c.policy.Skew = skew, time.Duration(skew)*tick
 	return c
+}
+
+func losesLedger(c config) config {
+	c.restores, c.stale = true, false
+	return c
+}
+
+func believesCopy() core {
+	k := rightCore()
+	k.apply = func(op *operation.Operation, f operation.Fact, p operation.Policy) (*operation.Operation, *operation.Refusal) {
+		next, refused := operation.Apply(op, f, p)
+		if _, ok := f.(operation.Restored); ok && refused == nil {
+			next.Attempts, next.Status = nil, operation.StatusProposed
+		}
+		return next, refused
+	}
+	return k
 }
