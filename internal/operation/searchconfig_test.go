@@ -43,7 +43,9 @@ func configs() []config {
 		c.name, c.restores = c.name+", restored ledger", true
 		out = append(out, c)
 	}
-	return out
+	apart := skewed(corner(operation.ProtectionNatural, "no lookup", false, false, operation.OrderLookUp), timeoutT+1)
+	apart.name += ", clocks apart by 2"
+	return append(out, apart)
 }
 
 func corner(prot operation.Protection, look string, lookup, counts bool, order operation.Order) config {
