@@ -83,7 +83,7 @@ func (w *world) unapproved(c *config, i, version int) string {
 // illegalWord judges a person's word that nothing happened.
 func (w *world) illegalWord(c *config, d operation.Decided) string {
 	for j := range w.n {
-		if w.tries[j].truth == truthPending || w.canSend(c, j) && !w.repeats(c, j) {
+		if (w.tries[j].truth == truthPending || w.canSend(c, j)) && !w.repeats(c, j) {
 			return "a person's word was taken while the answer could still appear (R4)"
 		}
 	}
@@ -107,7 +107,7 @@ func (w *world) illegalWord(c *config, d operation.Decided) string {
 	return ""
 }
 
-// repeats says that the request of try j, if it leaves, is collapsed into an effect that exists.
+// repeats says that the request of try j, if it leaves or is carried out, is collapsed into an effect that exists.
 func (w *world) repeats(c *config, j int) bool {
 	ref, repeat := w.collapsed(c, w.tries[j].gen)
 	return repeat && ref != ""
