@@ -270,6 +270,9 @@ func (c *resolveCmd) event(ctx context.Context, a *work.App) (resolved, error) {
 	if c.How == "" {
 		return out, usage{errors.New("an answer about an event needs --how WHY: it is recorded")}
 	}
+	if operation.Person(c.As) != ev.Owner {
+		return out, fmt.Errorf("refused: this event waits for %s, and %s was not asked. Nothing was changed", ev.Owner, c.As)
+	}
 	next := ev
 	now := operation.TimeOf(a.Clock.Now())
 	if !next.Decide(operation.Answer(c.Answer) == answerRelease, operation.Person(c.As), c.How, now) {

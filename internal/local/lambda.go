@@ -123,5 +123,20 @@ type productTime struct {
 // Deadline implements context.Context.
 func (c productTime) Deadline() (time.Time, bool) { return c.deadline, true }
 
+// wait waits for the calls in progress. One that does not end in time is left behind, as a killed environment's is.
+func (f *functions) wait(ctx context.Context) error {
+	ended := make(chan struct{})
+	go func() {
+		f.work.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%d function call(s) did not end in time and were left behind", f.busy.Load())
+	}
+}
+
 // Busy is the number of function calls in progress.
 func (l *Local) Busy() int64 { return l.functions.busy.Load() }

@@ -342,8 +342,7 @@ func (l *Local) Close() error {
 	for _, closer := range slices.Backward(l.closers) {
 		failed = append(failed, closer())
 	}
-	l.functions.work.Wait()
-	return errors.Join(failed...)
+	return errors.Join(append(failed, l.functions.wait(ctx))...)
 }
 
 // operationTime is now by the product's clock.

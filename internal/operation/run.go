@@ -49,8 +49,10 @@ type Event struct {
 	Owner      Person      `json:"owner"`
 	Evidence   []Evidence  `json:"evidence,omitempty"`
 	HeldSince  Time        `json:"held_since,omitempty"`
-	Step       Step        `json:"step"`
-	Rev        int64       `json:"rev"`
+	// PayloadExpires is when the stored bodies go, set once no run needs them.
+	PayloadExpires Time  `json:"payload_expires,omitempty"`
+	Step           Step  `json:"step"`
+	Rev            int64 `json:"rev"`
 }
 
 // RunStatus is where a run stands.

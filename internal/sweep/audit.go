@@ -11,6 +11,10 @@ import (
 
 const auditSegments = 4
 
+// payloadKept is how long the bodies of an event stay after its runs have ended, for "why was this sent?" and for a
+// deliberate second.
+const payloadKept = ledger.ContentKeptDefault
+
 // AuditReport counts what an audit found.
 type AuditReport struct {
 	Operations, Runs, Events int
@@ -73,8 +77,32 @@ func (a *audit) one(ctx context.Context, f ledger.Found) error {
 			_, err := a.Store.UpdateEvent(ctx, *f.Event, *f.Event)
 			return err
 		}
+		return a.payload(ctx, *f.Event)
 	}
 	return nil
+}
+
+// payload sets the expiry of an event's bodies once no run needs them any more, and notes on the event that it did.
+func (a *audit) payload(ctx context.Context, ev operation.Event) error {
+	if ev.Step.Action != operation.ActionDone || ev.PayloadExpires != 0 {
+		return nil
+	}
+	for _, id := range ev.Runs {
+		run, err := a.Store.Run(ctx, id)
+		if errors.Is(err, ledger.ErrNotFound) {
+			continue
+		}
+		if err != nil || !run.Ended() {
+			return err
+		}
+	}
+	if err := a.Store.ExpirePayloads(ctx, ev.ID, payloadKept); err != nil {
+		return err
+	}
+	next := ev
+	next.PayloadExpires = a.now().Add(payloadKept)
+	_, err := a.Store.UpdateEvent(ctx, ev, next)
+	return err
 }
 
 // lost says that something with a next step is missing from the due index; writing it again puts it there.

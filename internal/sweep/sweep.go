@@ -31,6 +31,7 @@ type Store interface {
 	Update(ctx context.Context, seen, next operation.Operation) (ledger.Result[operation.Operation], error)
 	Audit(ctx context.Context, segments int32, fn func(ledger.Found) error) error
 	Expire(context.Context, operation.Operation) error
+	ExpirePayloads(context.Context, operation.EventID, time.Duration) error
 }
 
 // Launcher makes runs go on.
