@@ -59,9 +59,10 @@ type File struct {
 
 // Trigger says which events start the flow. When is a CEL expression that gives true or false; it may be empty.
 type Trigger struct {
-	Source string
-	Topics []string
-	When   Text
+	Source   string
+	SourceAt Position
+	Topics   []string
+	When     Text
 }
 
 // Missing says what happens to an event that lacks a required field.

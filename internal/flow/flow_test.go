@@ -35,7 +35,7 @@ func TestImportsStaySmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed := []string{"go.yaml.in/yaml/v3", "holdfast/internal/operation"}
+	allowed := []string{"go.yaml.in/yaml/v3", "holdfast/internal/operation", "holdfast/internal/syntax"}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -206,4 +206,20 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("accepted without a name, stages or reviewers: %+v", file)
 		}
 	})
+}
+
+func TestATriggerWaitsForAKnownSource(t *testing.T) {
+	t.Parallel()
+	one, findings := flow.Parse("flows/greet.yaml", []byte(smallest))
+	if findings != nil {
+		t.Fatal(findings)
+	}
+	if got := flow.CheckSources([]flow.File{one}, []string{"shop", "other"}); got != nil {
+		t.Errorf("a known source is refused: %v", got)
+	}
+	got := flow.CheckSources([]flow.File{one}, []string{"standard", "shopify"})
+	want := "flows/greet.yaml:4:20: there is no source shop, so nothing would ever start this flow (allowed: shopify, standard)"
+	if got.Error() != want {
+		t.Errorf("got %s\nwant %s", got.Error(), want)
+	}
 }

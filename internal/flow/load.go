@@ -94,6 +94,19 @@ func misnamed(fsys fs.FS) Findings {
 	return out
 }
 
+// CheckSources finds the triggers that wait for a source which is not among the known ones: nothing would ever start them.
+func CheckSources(files []File, known []string) Findings {
+	var out Findings
+	for _, f := range files {
+		if slices.Contains(known, f.Trigger.Source) {
+			continue
+		}
+		out = append(out, Finding{File: f.Path, Line: f.Trigger.SourceAt.Line, Column: f.Trigger.SourceAt.Column, Severity: SeverityError,
+			Message: fmt.Sprintf("there is no source %s, so nothing would ever start this flow", f.Trigger.Source), Allowed: slices.Sorted(slices.Values(known))})
+	}
+	return out
+}
+
 // Match are the names of the flows that an event of this source and topic starts, sorted. It decides by the file
 // alone; the trigger's expression and the account are looked at when the run is planned.
 func Match(flows []File, source, topic string) []string {

@@ -82,6 +82,9 @@ var triggerShape = shape{
 func (r *reader) trigger(n *yaml.Node) Trigger {
 	f := r.fields(n, triggerShape)
 	t := Trigger{Source: r.name(f["source"], "`source`"), Topics: r.topics(f["topic"])}
+	if n := f["source"]; n != nil {
+		t.SourceAt = at(n)
+	}
 	if when := f["when"]; when != nil {
 		t.When, _ = r.text(when, "`when`", ExpressionBytesMax)
 	}

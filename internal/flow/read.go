@@ -7,12 +7,12 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"holdfast/internal/operation"
+	"holdfast/internal/syntax"
 )
 
 // reader walks the nodes of one file and collects every mistake.
@@ -38,14 +38,12 @@ func (r *reader) warn(p Position, format string, args ...any) {
 	r.add(p, SeverityWarning, nil, format, args...)
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-
 // document reads the file's single YAML document; nil when there is none to go on with.
 func (r *reader) document(data []byte) *yaml.Node {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	if err := decoder.Decode(&doc); err != nil {
-		r.syntax(err)
+		r.syntax(data, err)
 		return nil
 	}
 	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
@@ -59,18 +57,12 @@ func (r *reader) document(data []byte) *yaml.Node {
 	return root
 }
 
-func (r *reader) syntax(err error) {
+func (r *reader) syntax(data []byte, err error) {
 	if errors.Is(err, io.EOF) {
 		r.fail(Position{Line: 1, Column: 1}, "the file is empty; a flow begins with its name, such as `flow: campaign-follow-up`")
 		return
 	}
-	line, message := 1, err.Error()
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
-		message = m[2]
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			line = n
-		}
-	}
+	line, message := syntax.Fault(data, err)
 	r.fail(Position{Line: line, Column: 1}, "this is not YAML: %s", message)
 }
 
@@ -197,7 +189,7 @@ func (r *reader) stageName(n *yaml.Node, what string) string {
 func (r *reader) person(n *yaml.Node, what string) operation.Person {
 	t, ok := r.text(n, what, maxPersonBytes)
 	if ok && !personForm.MatchString(t.Value) {
-		r.fail(at(n), "%s %q is not a person; write an e-mail address", what, t.Value)
+		r.fail(at(n), "%s must be an e-mail address, such as ops-lead@example.com, and %q is none", what, t.Value)
 		return ""
 	}
 	return operation.Person(t.Value)

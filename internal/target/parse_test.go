@@ -88,7 +88,7 @@ func TestR13_ProfileFaultsNameTheirPlaceAndWhatIsAllowed(t *testing.T) {
 		"secret in auth":     {"kind: none,", "kind: bearer, secret: 'sk_live_abc',", "must be the name of a secret"},
 		"reserved header":    {"  body: { note", "  headers: { Host: x }\n  body: { note", "header Host is written by the engine"},
 		"content in header":  {"  body: { note", "  headers: { X-Note: '${content.note}' }\n  body: { note", "unknown placeholder ${content.note} (allowed: operation, account, api_version)"},
-		"not YAML":           {"title: Small", "title: [", "small.yaml:"},
+		"not YAML":           {"title: Small", "title: [", "small.yaml:3:1: this is not YAML"},
 		"YAML number":        {"fixed: [1,", "fixed: [0x1F,", "is written as YAML but not as JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"holdfast/internal/syntax"
 )
 
 const (
@@ -229,8 +232,14 @@ func (s *source) root(src []byte) *yaml.Node {
 	}
 	var doc yaml.Node
 	decoder := yaml.NewDecoder(strings.NewReader(string(src)))
-	if err := decoder.Decode(&doc); err != nil || len(doc.Content) != 1 {
-		s.fault(&yaml.Node{Line: lineOf(err)}, "the file is not one YAML document: %v", err)
+	err := decoder.Decode(&doc)
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && len(doc.Content) != 1:
+		s.fault(&yaml.Node{}, "the file is empty; a profile begins with its name, such as `profile: my-service`")
+		return nil
+	case err != nil:
+		line, problem := syntax.Fault(src, err)
+		s.fault(&yaml.Node{Line: line}, "this is not YAML: %s", problem)
 		return nil
 	}
 	if decoder.Decode(&yaml.Node{}) == nil {
@@ -242,19 +251,6 @@ func (s *source) root(src []byte) *yaml.Node {
 		return nil
 	}
 	return doc.Content[0]
-}
-
-var yamlLine = regexp.MustCompile(`line (\d+)`)
-
-func lineOf(err error) int {
-	if err == nil {
-		return 1
-	}
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		return n
-	}
-	return 1
 }
 
 // plain refuses what makes a file mean something else than it shows: aliases, merges, own tags, deep nesting.

@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -115,7 +116,7 @@ func (c *compiler) trigger(f *Flow) {
 	if when.Value == "" {
 		return
 	}
-	f.when = c.expression(when, 0, when.Value, "`when`")
+	f.when = c.expression(when, 0, when.Value, "`when`", nil)
 	if f.when != nil && !f.when.out.IsExactType(cel.BoolType) && !f.when.out.IsExactType(cel.DynType) {
 		c.fail(when.At, nil, "`when` must be true or false, but this gives %s", f.when.out)
 	}
@@ -124,7 +125,7 @@ func (c *compiler) trigger(f *Flow) {
 func (c *compiler) stage(s flow.Stage) stage {
 	out := stage{Stage: s}
 	for _, k := range s.Key {
-		if e := c.expression(k, 0, k.Value, "`key`"); e != nil {
+		if e := c.expression(k, 0, k.Value, "`key`", nil); e != nil {
 			out.key = append(out.key, e)
 		}
 	}
@@ -142,8 +143,8 @@ func (c *compiler) stage(s flow.Stage) stage {
 	return out
 }
 
-// expression compiles; what says where it is used, in messages.
-func (c *compiler) expression(text flow.Text, offset int, source, what string) *expression {
+// expression compiles; what says where it is used, and references which of earlier stages could stand there, in messages.
+func (c *compiler) expression(text flow.Text, offset int, source, what string, references []string) *expression {
 	e, err := compileExpression(c.env, text, offset, source)
 	if err == nil {
 		return e
@@ -155,9 +156,14 @@ func (c *compiler) expression(text flow.Text, offset int, source, what string) *
 	if name := c.stageNamed(mistake.problem); name != "" {
 		mistake.problem = fmt.Sprintf("the reference of stage %s can only be used in `content`, alone, as ${%s.reference}", name, name)
 	}
+	if m := undeclared.FindStringSubmatch(mistake.problem); m != nil && !strings.Contains(source, m[1]+"(") {
+		mistake.allowed = append([]string{"body", "event"}, references...)
+	}
 	c.fail(mistake.at, mistake.allowed, "%s: %s", what, mistake.problem)
 	return nil
 }
+
+var undeclared = regexp.MustCompile(`^undeclared reference to '([^']*)'`)
 
 func (c *compiler) stageNamed(problem string) string {
 	for _, name := range c.file.StageNames() {

@@ -91,7 +91,7 @@ func (c *compiler) pieces(s flow.Stage, text flow.Text) []compiledPiece {
 		case p.hole != "":
 			c.hole(s, text.Within(p.offset), p.hole)
 		case p.source != "":
-			done.expression = c.expression(text, p.offset, p.source, "`content`")
+			done.expression = c.expression(text, p.offset, p.source, "`content`", c.referable(s))
 		}
 		out = append(out, done)
 	}

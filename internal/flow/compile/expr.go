@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -83,6 +84,12 @@ type expressionError struct {
 
 func (e *expressionError) Error() string { return e.problem }
 
+// A single `=` outside of a text in quotes.
+var (
+	oneEquals  = regexp.MustCompile(`(^|[^=!<>])=($|[^=])`)
+	quotedText = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+)
+
 // issueError keeps the compiler's first complaint; the ones after it are mostly its echo.
 func issueError(text flow.Text, offset int, source string, issue *cel.Error) error {
 	at := text.Within(offset)
@@ -93,6 +100,9 @@ func issueError(text flow.Text, offset int, source string, issue *cel.Error) err
 	}
 	problem, _, _ := strings.Cut(issue.Message, " expecting {") // what follows lists the grammar's own words
 	problem = strings.TrimSuffix(problem, " (in container '')")
+	if strings.HasPrefix(problem, "Syntax error") && oneEquals.MatchString(quotedText.ReplaceAllString(source, `""`)) {
+		problem = "`=` compares nothing here; write `==`"
+	}
 	return &expressionError{at: at, problem: problem}
 }
 

@@ -9,9 +9,12 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"holdfast/internal/syntax"
 )
 
 // lineError is a fault in a data file before the file's name is known.
@@ -74,7 +77,8 @@ func parse(raw []byte) (Spec, []error) {
 	var doc yaml.Node
 	var spec Spec
 	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return spec, []error{err}
+		line, problem := syntax.Fault(raw, err)
+		return spec, []error{&lineError{line, "this is not YAML: " + problem}}
 	}
 	if len(doc.Content) == 0 {
 		return spec, []error{&lineError{1, "the file is empty"}}
@@ -83,9 +87,29 @@ func parse(raw []byte) (Spec, []error) {
 		return spec, faults
 	}
 	if err := doc.Decode(&spec); err != nil {
-		return spec, []error{err}
+		return spec, mistyped(err)
 	}
 	return spec, checkMeaning(spec)
+}
+
+var typeFault = regexp.MustCompile(`^line (\d+): (.*)$`)
+
+// mistyped gives the library's complaints about values of a wrong type their lines.
+func mistyped(err error) []error {
+	var all *yaml.TypeError
+	if !errors.As(err, &all) {
+		return []error{err}
+	}
+	var out []error
+	for _, text := range all.Errors {
+		var line int
+		if m := typeFault.FindStringSubmatch(text); m != nil {
+			line, _ = strconv.Atoi(m[1]) // the pattern takes digits only
+			text = m[2]
+		}
+		out = append(out, &lineError{max(line, 1), text})
+	}
+	return out
 }
 
 var leafTypes = []reflect.Type{reflect.TypeFor[Template](), reflect.TypeFor[Span](), reflect.TypeFor[Fact]()}

@@ -46,7 +46,8 @@ func TestFaultsInFilesNameLineAndRemedy(t *testing.T) {
 		{"other file name", "target: generic-natural", "target: other", "the file has to be other.yaml"},
 		{"two routes of one name", "name: read", "name: put", `route "put" stands here twice`},
 		{"list expected", "routes:\n", "routes: {}\nroutesx:\n", "expected a list"},
-		{"not YAML", "target: generic-natural", "target: [", "generic-natural.yaml"},
+		{"not YAML", "target: generic-natural", "target: [", "generic-natural.yaml:2: this is not YAML"},
+		{"value of another type", "status: 404", "status: none", "generic-natural.yaml:5: cannot unmarshal"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

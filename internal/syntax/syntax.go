@@ -1,0 +1,57 @@
+// Package syntax says where a YAML file stops being YAML.
+//
+// It promises the line from which on the file cannot be read, which the YAML library names only roughly: often it names
+// the beginning of the block around it, or none.
+//
+// It never reads the meaning of a file.
+package syntax
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// searchMax bounds the lines of a file that is searched; in a longer one the library's own line stands.
+const searchMax = 2000
+
+var libraryLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// Fault is the line, counted from 1, and the complaint of an error that reading src as YAML gave.
+func Fault(src []byte, err error) (line int, problem string) {
+	line, problem = 1, err.Error()
+	if m := libraryLine.FindStringSubmatch(problem); m != nil {
+		problem = m[2]
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			line = n
+		}
+	}
+	if n := firstUnreadable(src); n > 0 {
+		line = n
+	}
+	return line, problem
+}
+
+// firstUnreadable is the first line that no continuation makes good: everything before it reads, and from it on nothing
+// does. 0 when that cannot be told.
+func firstUnreadable(src []byte) int {
+	lines := bytes.SplitAfter(src, []byte("\n"))
+	if len(lines) > searchMax {
+		return 0
+	}
+	end := len(src)
+	for n := len(lines); n > 0; n-- {
+		if reads(src[:end]) {
+			return min(n+1, len(lines))
+		}
+		end -= len(lines[n-1])
+	}
+	return 1
+}
+
+func reads(src []byte) bool {
+	var doc yaml.Node
+	return yaml.Unmarshal(src, &doc) == nil
+}
