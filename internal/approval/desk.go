@@ -7,9 +7,6 @@ package approval
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -79,7 +76,7 @@ func (d *Desk) AskOperations(ctx context.Context, run operation.Run, plan flow.P
 	}
 	q.Reviewers = people(plan, kinds[operation.QuestionApprove] && len(kinds) == 1)
 	q.Expires, q.ValidFor = times(plan, now)
-	if err := d.invite(ctx, run, q, ids); err != nil {
+	if err := d.invite(ctx, run, q, ids, stagesOf(ops, ids)); err != nil {
 		return ops, err
 	}
 	for i := range ops {
@@ -143,57 +140,33 @@ func (d *Desk) AskRun(ctx context.Context, run operation.Run, why operation.Reas
 	if run.Question != nil || run.Ended() {
 		return run, nil
 	}
-	q := operation.Question{ID: operation.QuestionID(d.NewID("q_")), Reason: why, Reviewers: []operation.Person{run.Owner}}
-	if err := d.invite(ctx, run, q, nil); err != nil {
+	return d.askRun(ctx, run, why, nil, run.Owner)
+}
+
+// AskMissing puts a question about an event that cannot be planned to who decides about it by the flow's rule, and to the
+// run's owner. The names of what is missing are kept on the run.
+func (d *Desk) AskMissing(ctx context.Context, run operation.Run, why operation.Reason, fields []string, who operation.Person) (operation.Run, error) {
+	if run.Question != nil || run.Ended() {
+		return run, nil
+	}
+	people := []operation.Person{run.Owner}
+	if who != "" && who != run.Owner {
+		people = []operation.Person{who, run.Owner}
+	}
+	return d.askRun(ctx, run, why, fields, people...)
+}
+
+func (d *Desk) askRun(ctx context.Context, run operation.Run, why operation.Reason, fields []string, people ...operation.Person) (operation.Run, error) {
+	q := operation.Question{ID: operation.QuestionID(d.NewID("q_")), Reason: why, Reviewers: people}
+	if err := d.invite(ctx, run, q, nil, conflicts(&run)); err != nil {
 		return run, err
 	}
 	next := run
+	next.Missing = fields
 	if !operation.AskAboutRun(&next, q, d.now()) {
 		return run, nil
 	}
 	next.Hold(why, d.now())
 	res, err := d.Store.UpdateRun(ctx, run, next)
 	return res.Current, err
-}
-
-// invite makes each person's link and sends it, and the code apart from it.
-func (d *Desk) invite(ctx context.Context, run operation.Run, q operation.Question, ops []operation.ID) error {
-	now := d.now()
-	expires := q.Expires
-	if expires == 0 || q.Kind == operation.QuestionResolve {
-		expires = now.Add(holdLinkKept)
-	}
-	for _, person := range q.Reviewers {
-		id, code := ledger.LinkID(d.NewID("l")), d.NewCode()
-		link := ledger.Link{
-			ID: id, Person: person, Question: q.ID, Operations: ops, Run: run.ID, Created: now,
-			Expires: expires.Add(holdLinkKept), CodeHash: d.hash(id, code),
-		}
-		if _, err := d.Store.CreateLink(ctx, link); err != nil {
-			return fmt.Errorf("make a link about %s: %w", run.ID, err)
-		}
-		if err := d.mail(ctx, run, link, code); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *Desk) hash(id ledger.LinkID, code string) string {
-	mac := hmac.New(sha256.New, d.CodeKey)
-	fmt.Fprintf(mac, "%d:%s%s", len(id), id, code)
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
-func (d *Desk) mail(ctx context.Context, run operation.Run, link ledger.Link, code string) error {
-	subject := fmt.Sprintf("Your decision is needed: %s", run.Flow)
-	text := fmt.Sprintf("A run of %s waits for your decision.\n\n%s/%s\n\nThe page shows what would be sent and what is known. Opening it decides nothing.\n"+
-		"Your code comes in a message of its own.\n\nRun %s\n", run.Flow, d.Review, link.ID, run.ID)
-	if err := d.Notifier.Notify(ctx, notify.Mail{To: string(link.Person), Subject: subject, Text: text}); err != nil {
-		return err
-	}
-	return d.Notifier.Notify(ctx, notify.Mail{
-		To: string(link.Person), Subject: "Your code for " + run.Flow,
-		Text: fmt.Sprintf("Code: %s\n\nType it on the review page of run %s. It is for you alone.\n", code, run.ID),
-	})
 }

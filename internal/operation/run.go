@@ -109,8 +109,9 @@ type Run struct {
 	Launched   Time       `json:"launched,omitempty"` // when that execution was started; zero while it may not have been
 	Status     RunStatus  `json:"status"`
 	Reason     Reason     `json:"reason,omitempty"`
-	Stages     []StageRef `json:"stages,omitempty"` // empty until planned
-	Token      string     `json:"-"`                // kept as an attribute of its own, never shown
+	Missing    []string   `json:"missing,omitempty"` // what the event lacks, while it is held for that: field names, never values
+	Stages     []StageRef `json:"stages,omitempty"`  // empty until planned
+	Token      string     `json:"-"`                 // kept as an attribute of its own, never shown
 	Answered   []Question `json:"answered,omitempty"`
 	Question   *Question  `json:"question,omitempty"` // about the run itself (a conflict of content, an aborted execution)
 	Stopped    *Decision  `json:"stopped,omitempty"`

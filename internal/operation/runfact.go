@@ -24,6 +24,8 @@ const (
 	ReasonLaunch       Reason = "launch"
 	ReasonFlowMissing  Reason = "flow_missing"
 	ReasonStateFailed  Reason = "state_failed"
+	ReasonSameKey      Reason = "same_key_other_content" // another event already asked for this, with other content
+	ReasonStageWaits   Reason = "waits_for_stage"        // an earlier stage of the run is not settled
 )
 
 // Ended says that nothing is left to do for the run.
@@ -82,7 +84,7 @@ func (r *Run) Relaunch(why Reason, now Time) bool {
 		return false
 	}
 	r.unhold(now)
-	r.Status, r.Reason = RunStarted, ""
+	r.Status, r.Reason, r.Missing = RunStarted, "", nil
 	r.Generation++
 	r.Failures = 0
 	r.Launched = 0
@@ -191,7 +193,7 @@ func RunChoices(r *Run) []Choice {
 	}
 	var answers []Answer
 	switch r.Question.Reason {
-	case ReasonOtherContent:
+	case ReasonSameKey, ReasonOtherContent: // the second one: asked by an earlier release
 		answers = []Answer{AnswerReuse, AnswerSecond, AnswerStop}
 	case ReasonPersonClosed, ReasonStageFailed, ReasonAttemptsSpent:
 		answers = []Answer{AnswerContinue, AnswerStop}

@@ -101,7 +101,7 @@ func stageMove(run *Run, i int, ops map[ID]*Operation, policy func(*Operation) P
 	case GateHeld:
 		why := ReasonAttemptsSpent
 		if run.Stages[i].Conflict {
-			why = ReasonOtherContent
+			why = ReasonSameKey
 		}
 		return RunMove{Action: ActionAsk, Kind: QuestionResolve, Reason: why, Stage: i}
 	case GateClosed:

@@ -36,6 +36,10 @@ type Preview struct {
 	Reason    operation.Reason    `json:"reason"`
 	Reference operation.Reference `json:"reference,omitempty"`
 	Owner     operation.Person    `json:"owner"`
+	// After is the earlier stage that this one waits for; "" when it waits for none.
+	After string `json:"after,omitempty"`
+	// Open says that an attempt may have had an effect that nobody knows of.
+	Open bool `json:"open,omitempty"`
 }
 
 // PreviewAgain says what "run again" on a run will do. It changes nothing.
@@ -45,23 +49,53 @@ func (r *Runner) PreviewAgain(ctx context.Context, id operation.RunID) (operatio
 		return operation.Run{}, nil, err
 	}
 	var out []Preview
+	reopened := r.reopened(v)
 	for i, s := range v.run.Stages {
 		op := v.ops[s.Operation]
-		p := Preview{Stage: s.Name, Operation: op.ID, Status: op.Status, Reference: op.Reference, Owner: op.Owner}
-		p.Does, p.Reason = r.does(v, i, op)
+		p := Preview{Stage: s.Name, Operation: op.ID, Status: op.Status, Reference: op.Reference, Owner: op.Owner, Open: op.AnyOpen()}
+		if !op.Status.Settled() && stageWaits(&v.run, i, reopened) {
+			p.After = s.After
+		}
+		p.Does, p.Reason = r.does(&v.run, i, reopened)
 		out = append(out, p)
 	}
 	return v.run, out, nil
 }
 
-// does asks the core about the operation as a reopened one would be: nothing is decided here.
-func (r *Runner) does(v *view, i int, op *operation.Operation) (Doing, operation.Reason) {
-	if v.run.Stages[i].Conflict {
-		return DoHold, operation.ReasonOtherContent
+// reopened are the operations as "run again" would leave them before anything is done.
+func (r *Runner) reopened(v *view) map[operation.ID]*operation.Operation {
+	out := map[operation.ID]*operation.Operation{}
+	for id, op := range v.ops {
+		out[id] = op
+		if next, refused := operation.Apply(op, operation.Reopened{At: r.now(), By: op.Owner}, r.PolicyOf(op)); refused == nil {
+			out[id] = next
+		}
 	}
-	if next, refused := operation.Apply(op, operation.Reopened{At: r.now(), By: op.Owner}, r.PolicyOf(op)); refused == nil {
-		op = next
+	return out
+}
+
+// does asks the core about a stage of the run with its operations reopened: nothing is decided here.
+func (r *Runner) does(run *operation.Run, i int, ops map[operation.ID]*operation.Operation) (Doing, operation.Reason) {
+	if run.Stages[i].Conflict {
+		return DoHold, operation.ReasonSameKey
 	}
+	op := ops[run.Stages[i].Operation]
+	does, why := r.doing(op)
+	if (does == DoSend || does == DoRetry || does == DoWait) && stageWaits(run, i, ops) {
+		return DoWait, operation.ReasonStageWaits
+	}
+	return does, why
+}
+
+// stageWaits says that an earlier stage comes first, whatever is decided about this one's content.
+func stageWaits(run *operation.Run, i int, ops map[operation.ID]*operation.Operation) bool {
+	alone := *run
+	alone.Stages = slices.Clone(run.Stages)
+	alone.Stages[i].Conflict = false
+	return operation.StageGate(&alone, i, ops) != operation.GateOpen
+}
+
+func (r *Runner) doing(op *operation.Operation) (Doing, operation.Reason) {
 	m := operation.Next(op, r.PolicyOf(op), r.now())
 	switch m.Action {
 	case operation.ActionSend:

@@ -87,6 +87,28 @@ func (b *bench) holdFirst(id operation.RunID) {
 	b.reconcile(id, execution.NextLook)
 }
 
+// A stage whose turn has not come is shown to wait for the one before it, whoever reads the preview.
+func TestPreviewSaysWhatAStageWaitsFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	run := b.approved()
+	b.holdFirst(run.ID)
+	_, preview, err := b.PreviewAgain(t.Context(), run.ID)
+	apptest.Must(t, err)
+	first, second := preview[0], preview[1]
+	if first.After != "" || !first.Open || first.Does != runner.DoHold {
+		t.Errorf("first: %+v", first)
+	}
+	if second.Does != runner.DoWait || second.Reason != operation.ReasonStageWaits || second.After != "first" || second.Open {
+		t.Errorf("second: %+v", second)
+	}
+	people, err := b.People(t.Context(), run.ID)
+	apptest.Must(t, err)
+	if diff := cmp.Diff([]operation.Person{owner, reviewer}, people); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAgainOnADeclinedRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

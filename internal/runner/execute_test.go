@@ -294,7 +294,7 @@ func TestAskKeepsItsTokenFirst(t *testing.T) {
 	}
 	b.Faults.Set(nil)
 	apptest.Must(t, b.Ask(t.Context(), runner.AskInput{Run: run.ID, Token: "token-2"})) // asked again: no second question
-	if got := b.mails.To("Your decision is needed: two"); len(got) != 1 {
+	if got := b.mails.To(asksFor(run.ID, ", first and second")); len(got) != 1 {
 		t.Errorf("mails to %v, want one", got)
 	}
 	if token, _ := b.Ledger.Token(t.Context(), run.ID, 1); token != "token-2" {

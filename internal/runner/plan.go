@@ -79,7 +79,17 @@ func (r *Runner) carryOut(ctx context.Context, v *view, ev operation.Event, out 
 	case compile.OutcomeStages:
 		return r.makeOperations(ctx, v, ev, out)
 	}
-	_, err := r.holdNew(ctx, v, out.Reason)
+	return r.holdMissing(ctx, v, out)
+}
+
+// holdMissing asks about an event that cannot be planned as it is, and keeps on the run what it lacks.
+func (r *Runner) holdMissing(ctx context.Context, v *view, out compile.Planned) error {
+	run, err := r.Asker.AskMissing(ctx, v.run, out.Reason, out.Fields(), out.Owner)
+	if err != nil {
+		return err
+	}
+	v.run = run
+	_, err = r.hold(ctx, v, out.Reason)
 	return err
 }
 

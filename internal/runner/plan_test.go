@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/flow"
 	"holdfast/internal/ledger"
 	"holdfast/internal/operation"
+	"holdfast/internal/runner"
 )
 
 // everything is all records, by key.
@@ -179,7 +180,7 @@ func TestPlanOutcomes(t *testing.T) {
 			if got, err := b.Ledger.Event(t.Context(), ev.ID); err != nil || got.Status != c.event {
 				t.Errorf("the event is %s, %v; want %s", got.Status, err, c.event)
 			}
-			if mails := len(b.mails.To("Your decision is needed: two")); (mails == 1) != c.asks || mails > 1 {
+			if mails := len(b.mails.To(asksFor(run.ID, ""))); (mails == 1) != c.asks || mails > 1 {
 				t.Errorf("%d mails", mails)
 			}
 			out := b.execute(run.ID)
@@ -188,6 +189,33 @@ func TestPlanOutcomes(t *testing.T) {
 			}
 			b.sent(0)
 		})
+	}
+}
+
+// Who is asked about missing data is the rule's person beside the flow's; the run names the fields until it is planned again.
+func TestMissingDataIsNamedAndAsked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.deploy(strings.Replace(flowFile, "{ field: body.email, missing: hold }", "{ field: body.email, missing: hold, owner: data@example.com }", 1))
+	run := b.planned(`{"id":"7","wanted":true,"text":"secret"}`)
+	if diff := cmp.Diff([]string{"body.email"}, run.Missing); diff != "" {
+		t.Error(diff)
+	}
+	who := []operation.Person{"data@example.com", owner}
+	if diff := cmp.Diff(who, run.Question.Reviewers); diff != "" {
+		t.Error(diff)
+	}
+	if got := b.mails.To(asksFor(run.ID, "")); len(got) != 2 {
+		t.Errorf("mails to %v", got)
+	}
+	people, err := b.People(t.Context(), run.ID)
+	apptest.Must(t, err)
+	if diff := cmp.Diff([]operation.Person{owner, "data@example.com"}, people); diff != "" {
+		t.Error(diff)
+	}
+	again := run
+	if again.Supplied(b.Now()); len(again.Missing) != 0 {
+		t.Errorf("still %v after the data came", again.Missing)
 	}
 }
 
@@ -288,13 +316,20 @@ func TestConflictOfContent(t *testing.T) {
 			for range 2 { // asked once
 				b.wantNext(b.execute(run.ID), execution.NextHold)
 			}
-			b.runIs(run.ID, operation.RunHeld, operation.ReasonOtherContent)
+			b.runIs(run.ID, operation.RunHeld, operation.ReasonSameKey)
+			if got := b.mails.To(asksFor(run.ID, ", first")); len(got) != 1 {
+				t.Errorf("mails to %v, want one that names the stage in conflict", got)
+			}
+			raw, err := runner.AskedContent(t.Context(), b.Ledger, run.ID, run.Stages[0])
+			if err != nil || !strings.Contains(string(raw), "goodbye") || strings.Contains(string(raw), "hello") {
+				t.Errorf("the event's own content is %q, %v", raw, err)
+			}
 			b.sent(2)
 			b.answer(run.ID, c.answer)
 			seen := b.run(run.ID)
 			next := seen
 			next.Relaunch(operation.ReasonAnswered, b.Now())
-			_, err := b.Ledger.UpdateRun(t.Context(), seen, next)
+			_, err = b.Ledger.UpdateRun(t.Context(), seen, next)
 			apptest.Must(t, err)
 			c.check(b, first, run)
 		})

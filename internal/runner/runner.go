@@ -48,6 +48,7 @@ type Engine interface {
 type Asker interface {
 	AskOperations(ctx context.Context, run operation.Run, plan flow.PinnedPlan, ops []operation.Operation) ([]operation.Operation, error)
 	AskRun(ctx context.Context, run operation.Run, reason operation.Reason) (operation.Run, error)
+	AskMissing(ctx context.Context, run operation.Run, reason operation.Reason, fields []string, who operation.Person) (operation.Run, error)
 }
 
 // Waker answers the token of an Ask that has nothing to ask.

@@ -309,6 +309,11 @@ func (b *bench) runIs(id operation.RunID, status operation.RunStatus, why operat
 	return run
 }
 
+// asksFor is the subject of the mails that ask about a run.
+func asksFor(id operation.RunID, stages string) string {
+	return "Your decision is needed: two" + stages + " (run …" + string(id[max(0, len(id)-6):]) + ")"
+}
+
 func (b *bench) wantNext(t execution.Travel, want string) {
 	b.t.Helper()
 	if t.Next != want {
