@@ -156,20 +156,19 @@ func offsetOf(ctx context.Context, url string) (time.Duration, error) {
 
 // destinations are those of the laptop or stack; --target on the command line counts more.
 func (c connection) destinations(f files) (map[string]target.Destination, error) {
-	out := map[string]target.Destination{}
-	if c.laptop != nil {
-		out = c.laptop.Destinations
-	} else if own, err := target.ParseOverrides(c.config.Destinations); err != nil {
+	own, err := target.ParseOverrides(c.config.Destinations)
+	if err != nil {
 		return nil, usage{err}
-	} else {
-		out = own
+	}
+	if c.laptop != nil {
+		maps.Copy(own, c.laptop.Destinations)
 	}
 	named, err := target.ParseOverrides(f.Target)
 	if err != nil {
 		return nil, usage{err}
 	}
-	maps.Copy(out, named)
-	return out, nil
+	maps.Copy(own, named)
+	return own, nil
 }
 
 // configured uses the laptop's own files where the command line names none.

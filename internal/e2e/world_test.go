@@ -2,12 +2,10 @@ package e2e
 
 import (
 	"context"
-	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -133,15 +131,6 @@ func (w *world) mails() []outbox.Message {
 	return append(all, w.local.Outbox.Messages()...)
 }
 
-func (w *world) verbose() { w.options.Log = slog.New(slog.NewTextHandler(testWriter{w.t}, nil)) }
-
-type testWriter struct{ t testing.TB }
-
-func (w testWriter) Write(b []byte) (int, error) {
-	w.t.Log(strings.TrimSpace(string(b)))
-	return len(b), nil
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -179,5 +168,3 @@ func (b both) Glob(pattern string) ([]string, error) {
 	two, err := fs.Glob(b.second, pattern)
 	return append(one, two...), err
 }
-
-var _ io.Writer = testWriter{}

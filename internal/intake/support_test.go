@@ -20,9 +20,12 @@ import (
 )
 
 const (
-	owner  operation.Person = "owner@example.com"
-	secret                  = "hush-hush-client-secret"
-	signer                  = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	owner operation.Person = "owner@example.com"
+)
+
+const (
+	secret = "hush-hush-client-secret"
+	signer = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 )
 
 // door is the intake with everything behind it. Its flows take orders/paid of shopify (two flows), follow-up of

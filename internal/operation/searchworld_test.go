@@ -221,9 +221,8 @@ func light(op *operation.Operation) *operation.Operation {
 
 // Constant texts, so that a step makes no new ones.
 var (
-	attemptIDs  = [triesMax]operation.AttemptID{"a1", "a2", "a3"}
-	refs        = [triesMax]operation.Reference{"r1", "r2", "r3"}
-	questionIDs = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	attemptIDs = [triesMax]operation.AttemptID{"a1", "a2", "a3"}
+	refs       = [triesMax]operation.Reference{"r1", "r2", "r3"}
 )
 
 func attemptID(i int) operation.AttemptID { return attemptIDs[i] }

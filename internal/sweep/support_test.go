@@ -118,7 +118,7 @@ func (y *yard) give(op operation.Operation, facts ...operation.Fact) operation.O
 	y.t.Helper()
 	for _, f := range facts {
 		if d, ok := f.(operation.Decided); ok {
-			d.Round, d.Rev, d.Digest, f = op.Question.Round, op.Rev, op.Content.Digest, nil
+			d.Round, d.Rev, d.Digest = op.Question.Round, op.Rev, op.Content.Digest
 			f = d
 		}
 		next, refused := operation.Apply(&op, f, policy)

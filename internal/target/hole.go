@@ -200,8 +200,7 @@ func checkPathValue(s string) error {
 func fillBody(body []byte, values map[string]string) ([]byte, error) {
 	var failed error
 	out := markShape.ReplaceAllFunc(body, func(m []byte) []byte {
-		stage := string(markShape.FindSubmatch(m)[1])
-		quoted, err := jsontext.AppendQuote(nil, values[stage])
+		quoted, err := jsontext.AppendQuote(nil, values[string(markShape.FindSubmatch(m)[1])])
 		if err != nil {
 			failed = err
 			return m
