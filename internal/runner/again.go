@@ -53,7 +53,7 @@ func (r *Runner) PreviewAgain(ctx context.Context, id operation.RunID) (operatio
 	for i, s := range v.run.Stages {
 		op := v.ops[s.Operation]
 		p := Preview{Stage: s.Name, Operation: op.ID, Status: op.Status, Reference: op.Reference, Owner: op.Owner, Open: op.AnyOpen()}
-		if !op.Status.Settled() && stageWaits(&v.run, i, reopened) {
+		if !op.Status.Settled() && StageWaits(&v.run, i, reopened) {
 			p.After = s.After
 		}
 		p.Does, p.Reason = r.does(&v.run, i, reopened)
@@ -81,14 +81,14 @@ func (r *Runner) does(run *operation.Run, i int, ops map[operation.ID]*operation
 	}
 	op := ops[run.Stages[i].Operation]
 	does, why := r.doing(op)
-	if (does == DoSend || does == DoRetry || does == DoWait) && stageWaits(run, i, ops) {
+	if (does == DoSend || does == DoRetry || does == DoWait) && StageWaits(run, i, ops) {
 		return DoWait, operation.ReasonStageWaits
 	}
 	return does, why
 }
 
-// stageWaits says that an earlier stage comes first, whatever is decided about this one's content.
-func stageWaits(run *operation.Run, i int, ops map[operation.ID]*operation.Operation) bool {
+// StageWaits says that an earlier stage comes first, whatever is decided about this one's content.
+func StageWaits(run *operation.Run, i int, ops map[operation.ID]*operation.Operation) bool {
 	alone := *run
 	alone.Stages = slices.Clone(run.Stages)
 	alone.Stages[i].Conflict = false

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/ledger"
 	"holdfast/internal/operation"
+	"holdfast/internal/runner"
 	"holdfast/internal/target"
 )
 
@@ -17,6 +18,8 @@ type opView struct {
 	Target   TargetText
 	Ask      string // the lookup's request for this operation
 	Content  contentView
+	Stands   string       // how what exists stands, where the event asks for other content
+	Asks     *contentView // what the run's event asks for, where that is not the content that exists
 	Asked    *askedView
 	Mine     *decidedView // what this link's question led to
 	Answered []decidedView
@@ -75,6 +78,38 @@ func (p *Review) opView(ctx context.Context, op *operation.Operation, link ledge
 	o.Ask = askOf(o.Target.Ask, o.Content.Request, op.ID)
 	o.Next = p.next(op)
 	return o
+}
+
+// placeInRun adds what only the run knows: the stage that comes first, and the content that its own event asks for.
+func (p *Review) placeInRun(ctx context.Context, o *opView, run *operation.Run, ops map[operation.ID]*operation.Operation) {
+	for i, s := range run.Stages {
+		if s.Operation != o.Op.ID {
+			continue
+		}
+		if s.Conflict {
+			asks := p.asksFor(ctx, run.ID, s)
+			o.Asks, o.Stands = &asks, Stands(FirstOf(run, i, ops))
+			continue
+		}
+		m := operation.Next(&o.Op, p.Policy(&o.Op), p.now())
+		if (m.Action == operation.ActionSend || m.Then == operation.ActionSend) && operation.StageGate(run, i, ops) == operation.GateClosed {
+			o.Next = capital(waitsFor(s.After))
+		}
+	}
+}
+
+// asksFor is the content that the run's event asks for where other content exists.
+func (p *Review) asksFor(ctx context.Context, run operation.RunID, s operation.StageRef) contentView {
+	raw, err := runner.AskedContent(ctx, p.Store, run, s)
+	if err != nil {
+		p.Log.Warn("review page: the other content", "run", run, "stage", s.Name, "error", err)
+		return contentView{Fault: "It is no longer kept, or cannot be read. A deliberate second is made anew from the event, and shown before it is approved."}
+	}
+	r, err := target.Decode(raw)
+	if err != nil {
+		return contentView{Fault: "It cannot be read."}
+	}
+	return contentOf(r)
 }
 
 // next is the next step by the same rules that the handlers follow.

@@ -13,7 +13,6 @@ var files embed.FS
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"when":    stamp,
 	"machine": func(t operation.Time) string { return t.String() },
-	"run":     func(s operation.RunStatus) string { return runTexts[s] },
 	"names":   persons,
 	"hours":   hours,
 }).ParseFS(files, "page/*.html"))

@@ -28,6 +28,7 @@ type Store interface {
 	Operation(context.Context, operation.ID) (operation.Operation, error)
 	Content(context.Context, operation.ID, operation.Content) ([]byte, error)
 	Run(context.Context, operation.RunID) (operation.Run, error)
+	Plan(context.Context, operation.RunID) ([]byte, error)
 }
 
 // Decider takes decisions, and proves that whoever sends a code is the link's person.

@@ -23,7 +23,10 @@ type reviewView struct {
 	Link   ledger.Link
 	Run    operation.Run
 	Why    string // the run's status needs
-	Open   bool   // this person can decide something now
+	State  string // the run's status in words
+	Lacks  string // what its event lacks, and what can be done
+	Asks   []operation.Person
+	Open   bool // this person can decide something now
 	Stages []stageView
 	Asked  *askedView // the question about the run
 	Ops    []opView
@@ -89,9 +92,10 @@ type againView struct {
 
 type previewView struct {
 	runner.Preview
-	Words string // what it does
-	Why   string
-	Nonce string // of a deliberate second made from this page view
+	Words  string // what it does
+	Why    string
+	Stands string // how the first one stands
+	Nonce  string // of a deliberate second made from this page view
 }
 
 func (p *Review) view(ctx context.Context, link ledger.Link, keep typed) (reviewView, error) {
@@ -101,7 +105,10 @@ func (p *Review) view(ctx context.Context, link ledger.Link, keep typed) (review
 	}
 	v := reviewView{Link: link, Run: run}
 	if run.Reason != "" {
-		v.Why = capital(sentence(run.Reason))
+		v.Why = capital(AboutRun(run.Reason))
+	}
+	if v.Lacks = Lacks(&run); v.Lacks != "" {
+		v.Lacks = capital(v.Lacks)
 	}
 	if len(link.Operations) == 0 {
 		v.Asked = p.askedAboutRun(&run, link, keep)
@@ -124,8 +131,13 @@ func (p *Review) addOperations(ctx context.Context, v *reviewView, keep typed) e
 			return err
 		}
 		byID[id] = &op
+	}
+	v.State, v.Asks = stateText(&v.Run, byID), askedOf(&v.Run, byID)
+	for _, id := range subjects(v.Link, &v.Run) {
 		if len(v.Link.Operations) == 0 || slices.Contains(v.Link.Operations, id) {
-			v.Ops = append(v.Ops, p.opView(ctx, &op, v.Link))
+			o := p.opView(ctx, byID[id], v.Link)
+			p.placeInRun(ctx, &o, &v.Run, byID)
+			v.Ops = append(v.Ops, o)
 		}
 	}
 	for _, s := range v.Run.Stages {
@@ -215,6 +227,7 @@ func (p *Review) askedAboutRun(run *operation.Run, link ledger.Link, keep typed)
 	if a == nil || a.Closed != "" {
 		return a
 	}
+	a.About = capital(AboutRun(run.Question.Reason))
 	a.Form = newForm("run", "Your answer about the run", operation.RunChoices(run), keep)
 	a.Form.Run, a.Form.RunRev = run.ID, run.Rev
 	return a
@@ -268,7 +281,7 @@ func (p *Review) againView(ctx context.Context, v *reviewView, keep typed) (*aga
 		return nil, err
 	}
 	for _, one := range preview {
-		a.Preview = append(a.Preview, previewView{Preview: one, Words: doingTexts[one.Does], Why: capital(sentence(one.Reason)), Nonce: p.NewID("n")})
+		a.Preview = append(a.Preview, previewView{Preview: one, Words: doesText(one), Why: capital(Why(one)), Stands: Stands(one), Nonce: p.NewID("n")})
 	}
 	return a, nil
 }
