@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -73,6 +74,9 @@ func passes(t *testing.T, r acceptance.Report, e expectation) {
 	}
 	if lies != e.lies {
 		t.Errorf("%d contradictions of targets are told, want %d", lies, e.lies)
+	}
+	if got := strings.Contains(r.Cases[1].Name, "two subscriptions"); got != (r.Source == "shopify") {
+		t.Errorf("source %s has no delivery id apart from the event's, or has one: %q", r.Source, r.Cases[1].Name)
 	}
 	if e.flow == "campaign-follow-up" && r.Cases[0].Transitions != 5 {
 		t.Errorf("an approved run of two operations enters %d states, want 5", r.Cases[0].Transitions)
@@ -153,7 +157,7 @@ func TestWrongCallsSayWhatToDo(t *testing.T) {
 		says   string
 	}{
 		{"no such flow", func(o *acceptance.Options) { o.Flow = "nothing" }, "there is no flow nothing; there are: campaign-follow-up"},
-		{"no simulation", func(o *acceptance.Options) { o.Sims = without(t, "resend.yaml") }, "needs targets/sim/resend-email.yaml"},
+		{"no simulation", func(o *acceptance.Options) { o.Sims = without(t, "resend.yaml") }, "needs DIR/sim/resend-email.yaml"},
 		{"no source", func(o *acceptance.Options) { o.Sources = folder(t, nil) }, "waits for the source shopify-flow, which is not configured"},
 		{"a sample that starts nothing", func(o *acceptance.Options) {
 			o.Flows = folder(t, map[string]string{"campaign-follow-up.yaml": shipped(t, "campaign-follow-up.yaml"), "samples/campaign-follow-up.json": `{"properties":{"kind":"other"}}`})
@@ -175,11 +179,7 @@ func TestWrongCallsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func asCall(err error, to **acceptance.CallError) bool {
-	c, ok := err.(*acceptance.CallError)
-	*to = c
-	return ok
-}
+func asCall(err error, to **acceptance.CallError) bool { return errors.As(err, to) }
 
 func TestJSONIsThePromisedShape(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ const manyFaults = 500
 // trials are the cases after the first, for this flow.
 func (p *plan) trials(places map[string]place) []trial {
 	out := []trial{
-		{2, "The same event twice: in parallel, and through two subscriptions", func(ctx context.Context, b *probe) error { return b.twice(ctx) }},
+		{2, p.twiceName(), func(ctx context.Context, b *probe) error { return b.twice(ctx) }},
 		{2, "2b: run again reuses; a deliberate second has its own approval", func(ctx context.Context, b *probe) error { return b.again(ctx) }},
 	}
 	for _, s := range p.stages() {
@@ -46,6 +46,13 @@ func (p *plan) trials(places map[string]place) []trial {
 		}
 	}
 	return out
+}
+
+func (p *plan) twiceName() string {
+	if _, ok := p.second(); ok {
+		return "The same event twice: in parallel, and through two subscriptions"
+	}
+	return "The same event twice: in parallel, and after the end"
 }
 
 // lostTrials are the ways in which a lost answer of the stage's target can be made good.

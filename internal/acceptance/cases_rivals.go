@@ -14,17 +14,22 @@ import (
 )
 
 const (
-	slowAnswer  = 5 * time.Second // within every profile's timeout, longer than rivals need
+	slowMax     = 5 * time.Second // longer than rivals need
 	rivalsCount = 2
 )
 
+// slow is how late an answer may come that the stage's target still waits for.
+func (p *plan) slow(s flow.Stage) time.Duration {
+	return min(slowMax, p.profiles[s.Target].Timeout/2)
+}
+
 // rivals lets several executions of one run meet on a slow target.
 func (b *probe) rivals(ctx context.Context, s flow.Stage, at place) error {
-	f := simtarget.Fault{Target: at.sim, Kind: simtarget.KindLateAnswer, Delay: simtarget.Duration(slowAnswer), Count: 1, Skip: at.skip, Match: at.route}
+	f := simtarget.Fault{Target: at.sim, Kind: simtarget.KindLateAnswer, Delay: simtarget.Duration(b.plan.slow(s)), Count: 1, Skip: at.skip, Match: at.route}
 	if err := b.fault(ctx, f); err != nil {
 		return err
 	}
-	id, err := b.race(ctx, s)
+	id, err := b.race(ctx, s, b.plan.slow(s))
 	if err != nil {
 		return err
 	}
@@ -52,7 +57,7 @@ func (b *probe) rivalsUnclear(ctx context.Context, s flow.Stage, at place) error
 	if err := b.lostAfter(ctx, at, simtarget.KindHangAfterCommit, manyFaults, true); err != nil {
 		return err
 	}
-	id, err := b.race(ctx, s)
+	id, err := b.race(ctx, s, b.plan.profiles[s.Target].Timeout+time.Second)
 	if err != nil {
 		return err
 	}
@@ -89,7 +94,8 @@ func (b *probe) timePasses(ctx context.Context) error {
 }
 
 // race starts the run, and once it may send, a second execution by hand and the execute function several times at once.
-func (b *probe) race(ctx context.Context, s flow.Stage) (operation.RunID, error) {
+// pass is how much time passes once the effect is there.
+func (b *probe) race(ctx context.Context, s flow.Stage, pass time.Duration) (operation.RunID, error) {
 	told, err := b.tell(ctx, b.plan.sample)
 	if err != nil {
 		return "", err
@@ -118,7 +124,7 @@ func (b *probe) race(ctx context.Context, s flow.Stage) (operation.RunID, error)
 		return "", err
 	}
 	// A rival that still waits for the target ends only when time passes, so it is waited for later.
-	b.Local.Clock.Move(slowAnswer + time.Second)
+	b.Local.Clock.Move(pass)
 	work.Wait()
 	for _, err := range errs {
 		if err != nil {

@@ -80,10 +80,18 @@ func (c Case) markdown(b *strings.Builder) {
 
 // Verdict is the report in one sentence.
 func (r Report) Verdict() string {
+	text := fmt.Sprintf("%d passed", r.count(WordPassed))
 	if n := r.failed(); n > 0 {
-		return fmt.Sprintf("%d of %d cases failed.", n, len(r.Cases))
+		text = fmt.Sprintf("%d of %d cases failed; %s", n, len(r.Cases), text)
 	}
-	return fmt.Sprintf("All %d cases passed.", len(r.Cases))
+	switch n := r.count(WordTold); n {
+	case 0:
+		return text + "."
+	case 1:
+		return text + ", 1 contradiction told."
+	default:
+		return fmt.Sprintf("%s, %d contradictions told.", text, n)
+	}
 }
 
 // Origin says where the sample event came from.
@@ -94,12 +102,27 @@ func (r Report) Origin() string {
 	return "from samples/" + r.Flow + ".json"
 }
 
+// The results of a case in one word.
+const (
+	WordPassed = "passed"
+	WordTold   = "told" // the target did other than its profile says; the product did nothing wrong and said so
+	WordFailed = "FAILED"
+)
+
 // Word is the case's result in one word.
 func (c Case) Word() string {
-	if c.Passed {
-		return "passed"
+	switch {
+	case !c.Passed:
+		return WordFailed
+	case len(c.Warns) > 0 || c.Duplicates > 0:
+		return WordTold
 	}
-	return "FAILED"
+	return WordPassed
+}
+
+// Mark is the class of the result on the page.
+func (c Case) Mark() string {
+	return map[string]string{WordFailed: "bad", WordTold: "told"}[c.Word()]
 }
 
 func orNone(s string) string {

@@ -32,6 +32,8 @@ type plan struct {
 	specs    []simtarget.Spec
 	source   source.Config
 	sample   sample
+	event    string // the sample's ids
+	delivery string
 }
 
 // place is where a stage's effect happens in its simulated target.
@@ -41,7 +43,20 @@ type place struct {
 }
 
 func prepare(o Options) (*plan, error) {
-	p := &plan{options: o, profiles: map[string]*target.Profile{}, sims: map[string]string{}}
+	p, err := read(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.simulations(); err != nil {
+		return nil, err
+	}
+	p.sample, err = p.makeSample()
+	return p, err
+}
+
+// read finds the flow, its targets and its source.
+func read(o Options) (*plan, error) {
+	p := &plan{options: o, profiles: map[string]*target.Profile{}, sims: map[string]string{}, event: eventSample, delivery: deliverySample}
 	profiles, compiled, err := work.Load(work.Parts{Flows: o.Flows, Targets: o.Targets})
 	if err != nil {
 		return nil, &CallError{err}
@@ -56,14 +71,7 @@ func prepare(o Options) (*plan, error) {
 	if p.text, err = fs.ReadFile(o.Flows, p.file.Path); err != nil {
 		return nil, fmt.Errorf("read %s again: %w", p.file.Path, err)
 	}
-	if err := p.simulations(); err != nil {
-		return nil, err
-	}
-	if err := p.findSource(); err != nil {
-		return nil, err
-	}
-	p.sample, err = p.makeSample()
-	return p, err
+	return p, p.findSource()
 }
 
 func choose(all []*compile.Flow, name string) (*compile.Flow, error) {
@@ -96,8 +104,8 @@ func (p *plan) simulations() error {
 	for _, s := range p.file.Stages {
 		sim := local.SimFor(s.Target, names)
 		if sim == "" {
-			missing = append(missing, fmt.Errorf("stage %s sends to %s, and nothing simulates it: acceptance must see what really happened there and make it fail, so it needs targets/sim/%s.yaml, "+
-				"which says how the target behaves (its routes, what makes an effect, what it does with a repeat, its error answers; copy targets/sim/generic-key.yaml or generic-none.yaml; docs/targets.md says how the fields are read)", s.Name, s.Target, s.Target))
+			missing = append(missing, fmt.Errorf("stage %s sends to %s, and nothing simulates it: acceptance must see what really happened there and make it fail, so it needs DIR/sim/%s.yaml, "+
+				"where DIR is the directory of --targets; it says how the target behaves (its routes, what makes an effect, what it does with a repeat, its error answers): docs/simulations.md has an example and every field", s.Name, s.Target, s.Target))
 		}
 		p.sims[s.Target] = sim
 	}

@@ -57,10 +57,12 @@ func (r Report) Passed() bool {
 	return len(r.Cases) > 0 && !slices.ContainsFunc(r.Cases, func(c Case) bool { return !c.Passed })
 }
 
-func (r Report) failed() int {
+func (r Report) failed() int { return r.count(WordFailed) }
+
+func (r Report) count(word string) int {
 	n := 0
 	for _, c := range r.Cases {
-		if !c.Passed {
+		if c.Word() == word {
 			n++
 		}
 	}
@@ -69,9 +71,8 @@ func (r Report) failed() int {
 
 // Summary is the last line on a terminal.
 func (r Report) Summary() string {
-	text := fmt.Sprintf("%s version %d: all %d cases passed.", r.Flow, r.Version, len(r.Cases))
-	if n := r.failed(); n > 0 {
-		text = fmt.Sprintf("%s version %d: %d of %d cases failed.", r.Flow, r.Version, n, len(r.Cases))
+	text := fmt.Sprintf("%s version %d: %s", r.Flow, r.Version, r.Verdict())
+	if r.failed() > 0 {
 		for _, c := range r.Cases {
 			for _, k := range c.Checks {
 				if !k.OK {
@@ -109,11 +110,7 @@ func short(d time.Duration) string {
 
 // Line is one case on a terminal.
 func (c Case) Line() string {
-	word := "passed"
-	if !c.Passed {
-		word = "FAILED"
-	}
-	return fmt.Sprintf("%-6s  %d  %-72s  effects %-34s duplicates %d", word, c.N, c.Name, c.effects(), c.Duplicates)
+	return fmt.Sprintf("%-6s  %d  %-72s  effects %-34s duplicates %d", c.Word(), c.N, c.Name, c.effects(), c.Duplicates)
 }
 
 func (c Case) effects() string {

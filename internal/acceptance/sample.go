@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,10 +38,7 @@ const (
 // makeSample reads samples/FLOW.json beside the flow files, or makes an event up from what the flow asks for; then it
 // plans the flow for it, because an event that starts nothing proves nothing.
 func (p *plan) makeSample() (sample, error) {
-	s := sample{topic: p.file.Trigger.Topics[0], account: p.file.Account, headers: http.Header{}}
-	if s.account == "" {
-		s.account = accountSample
-	}
+	s := p.blank()
 	s.from = "samples/" + p.file.Name + ".json"
 	raw, err := fs.ReadFile(p.options.Flows, s.from)
 	switch {
@@ -56,8 +54,13 @@ func (p *plan) makeSample() (sample, error) {
 			return s, wrongCall("%s: %w", s.from, err)
 		}
 	}
-	p.identify(&s, deliverySample)
+	p.identify(&s)
 	return s, p.accepts(s)
+}
+
+// blank is an event of the flow without a body yet.
+func (p *plan) blank() sample {
+	return sample{topic: p.file.Trigger.Topics[0], account: cmp.Or(p.file.Account, accountSample), headers: http.Header{}}
 }
 
 func readSample(raw []byte) (map[string]any, error) {
@@ -74,10 +77,10 @@ func readSample(raw []byte) (map[string]any, error) {
 }
 
 // identify puts account, topic and ids where the source has them. What a sample file says stands.
-func (p *plan) identify(s *sample, delivery string) {
+func (p *plan) identify(s *sample) {
 	c := p.source
-	s.put(c.EventID, eventSample)
-	s.put(c.DeliveryID, delivery)
+	s.put(c.EventID, p.event)
+	s.put(c.DeliveryID, p.delivery)
 	if v, ok := s.put(c.Topic, s.topic); ok {
 		s.topic = v
 	}
@@ -93,18 +96,18 @@ func (s *sample) put(fields []source.Field, value string) (string, bool) {
 			return fmt.Sprint(v), true
 		}
 	}
-	for _, f := range fields {
-		switch f.From {
-		case source.FromBody:
-			set(s.body, f.Path, value)
-		case source.FromHeader:
-			s.headers.Set(f.Name, value)
-		case source.FromConstant:
-			return f.Name, true
-		}
-		return value, true
+	if len(fields) == 0 {
+		return "", false
 	}
-	return "", false
+	switch first := fields[0]; first.From {
+	case source.FromBody:
+		set(s.body, first.Path, value)
+	case source.FromHeader:
+		s.headers.Set(first.Name, value)
+	case source.FromConstant:
+		return first.Name, true
+	}
+	return value, true
 }
 
 func at(v any, path []string) (any, bool) {
