@@ -45,5 +45,5 @@ func (c *inspectCmd) Run(ctx context.Context, s *streams) error {
 	if c.JSON {
 		return json.NewEncoder(s.out).Encode(st)
 	}
-	return st.Write(s.out, story.Words{Reason: web.Sentence, Evidence: web.EvidenceText})
+	return st.Write(s.out, story.Words{Reason: web.Sentence, Evidence: web.EvidenceText, Lacks: web.Lacks})
 }

@@ -30,6 +30,8 @@ type Story struct {
 	Events     []operation.Event     `json:"events,omitempty"`
 	Runs       []operation.Run       `json:"runs,omitempty"`
 	Operations []operation.Operation `json:"operations,omitempty"`
+	// Waits names the earlier stage that an operation waits for in every run that it has.
+	Waits map[operation.ID]string `json:"waits,omitempty"`
 	// More says that further records have the id and are not told.
 	More bool `json:"more,omitempty"`
 }
@@ -55,6 +57,9 @@ func Find(ctx context.Context, s Store, id string, progress func(int)) (Story, e
 	}
 	if len(t.Events)+len(t.Runs)+len(t.Operations) == 0 {
 		return t.Story, fmt.Errorf("%s: %w", id, ErrUnknown)
+	}
+	if err := t.waits(ctx); err != nil {
+		return t.Story, fmt.Errorf("read the story of %s: %w", id, err)
 	}
 	return t.Story, nil
 }

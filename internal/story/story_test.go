@@ -19,6 +19,7 @@ import (
 var words = story.Words{
 	Reason:   func(r operation.Reason) string { return "<" + string(r) + ">" },
 	Evidence: func(e operation.Evidence) string { return "<" + string(e.Kind) + ">" },
+	Lacks:    func(r *operation.Run) string { return strings.Join(r.Missing, ", ") },
 }
 
 // TestStories holds the text of every kind of id against testdata/stories; -rewrite writes it anew.

@@ -12,6 +12,8 @@ import (
 type Words struct {
 	Reason   func(operation.Reason) string
 	Evidence func(operation.Evidence) string
+	// Lacks says what the event of a held run lacks and what can be done; "" for every other run.
+	Lacks func(*operation.Run) string
 }
 
 // Write tells the story as text.
@@ -24,7 +26,7 @@ func (st Story) Write(w io.Writer, words Words) error {
 		p.run(&st.Runs[i])
 	}
 	for i := range st.Operations {
-		p.operation(&st.Operations[i])
+		p.operation(&st.Operations[i], st.Waits[st.Operations[i].ID])
 	}
 	if st.More {
 		p.line("\nMore records have this id and are not shown.")
@@ -59,9 +61,12 @@ func (p *printer) event(e *operation.Event) {
 	p.line("  source      %s, account %s, topic %s", e.Source, orNone(e.Account), orNone(e.Topic))
 	p.line("  identity    by %s%s", orNone(e.Rung), signed(e.SignedID))
 	p.line("  received    %s", e.Received)
-	p.line("  status      %s%s", e.Status, p.because(e.Reason))
+	p.line("  status      %s%s", plain(e.Status), p.because(e.Reason))
 	if len(e.Missing) > 0 {
 		p.line("  missing     %s", strings.Join(e.Missing, ", "))
+	}
+	if len(e.Flows) == 0 {
+		p.line("  flows       no flow waits for topic %s", orNone(e.Topic))
 	}
 	for _, d := range e.Deliveries {
 		p.line("  delivery    %s at %s%s%s", orNone(d.ID), d.At, times(d.Count), variant(d.Variant))
@@ -93,36 +98,61 @@ func times(n int) string {
 
 func (p *printer) run(r *operation.Run) {
 	p.record("run %s", r.ID)
-	p.line("  flow        %s, version %d, generation %d", r.Flow, r.Version, r.Generation)
-	p.line("  status      %s%s", r.Status, p.because(r.Reason))
-	for _, s := range r.Stages {
-		p.line("  stage       %s is %s%s", s.Name, s.Operation, conflict(s))
+	p.line("  flow        %s, %s, generation %d", r.Flow, version(r), r.Generation)
+	p.line("  status      %s%s", plain(r.Status), p.because(about(r.Reason)))
+	if text := p.words.Lacks(r); text != "" {
+		p.line("  lacks       %s", text)
 	}
-	p.question(r.Question)
+	for _, s := range r.Stages {
+		p.line("  stage       %s is %s%s", s.Name, s.Operation, conflict(r.ID, s))
+	}
+	if q := r.Question; q != nil {
+		named := *q
+		named.Reason = about(q.Reason)
+		p.question(&named)
+	}
 	p.evidence(r.Evidence)
 	p.step(r.Step)
 }
 
-func conflict(s operation.StageRef) string {
+// about is a run's reason as this release names it.
+func about(r operation.Reason) operation.Reason {
+	if r == operation.ReasonOtherContent {
+		return operation.ReasonSameKey
+	}
+	return r
+}
+
+func version(r *operation.Run) string {
+	if r.Version == 0 {
+		return "not planned"
+	}
+	return fmt.Sprintf("version %d", r.Version)
+}
+
+// plain writes a status as words.
+func plain(s fmt.Stringer) string { return strings.ReplaceAll(s.String(), "_", " ") }
+
+func conflict(run operation.RunID, s operation.StageRef) string {
 	switch {
 	case s.Conflict:
-		return ", which has other content: reuse it, or make a deliberate second"
+		return ", made for another event with other content; `holdfast resolve " + string(run) + "` shows both"
 	case s.Reused:
 		return ", reused"
 	}
 	return ""
 }
 
-func (p *printer) operation(op *operation.Operation) {
+func (p *printer) operation(op *operation.Operation, before string) {
 	p.record("operation %s", op.ID)
 	p.line("  intends     %s of flow %s in %s", op.Stage, op.Flow, op.Target)
-	p.line("  status      %s%s", op.Status, p.because(op.Reason))
+	p.line("  status      %s%s", plain(op.Status), p.because(op.Reason))
 	if op.Reference != "" {
 		p.line("  reference   %s", op.Reference)
 	}
 	p.line("  content     version %d, digest %.12s", op.Content.Version, op.Content.Digest)
 	if a := op.Approval; a != nil {
-		p.line("  approval    by %s at %s, usable until %s", a.By, a.At, orNone(a.ValidUntil.String()))
+		p.line("  approval    by %s at %s%s", a.By, a.At, usable(a))
 	}
 	if c := op.Contradiction; c != nil {
 		p.line("  CONTRADICTION %s", p.words.Reason(c.Reason))
@@ -132,7 +162,21 @@ func (p *printer) operation(op *operation.Operation) {
 	}
 	p.question(op.Question)
 	p.evidence(op.Evidence)
+	if before != "" {
+		p.line("  next        wait: it waits for stage %s; owner %s", before, op.Step.Owner)
+		return
+	}
 	p.step(op.Step)
+}
+
+func usable(a *operation.Approval) string {
+	switch {
+	case a.Standing:
+		return ", in advance for every event of this flow's version"
+	case a.ValidUntil == 0:
+		return ""
+	}
+	return ", usable until " + a.ValidUntil.String()
 }
 
 func (p *printer) attempt(a *operation.Attempt) {

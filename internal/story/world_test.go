@@ -90,7 +90,24 @@ func made() *world {
 	twin := confirmed("op_twin", "run_two", "at_twin")
 	twin.Contradiction = &operation.Contradiction{At: at(60), Reason: operation.ReasonOtherContent, First: "7714", Second: "7715"}
 	w.operations = []operation.Operation{confirmed("op_task", "run_one", "at_task"), held(), twin}
+	w.more()
 	return w
+}
+
+// more adds an event that no flow waits for, a run that lacks data, and one whose second stage waits for its first.
+func (w *world) more() {
+	alone := event("ev_alone")
+	alone.Flows, alone.Deliveries = nil, nil
+	lacking := run("run_lacking", "ev_none")
+	lacking.Version, lacking.Status, lacking.Reason, lacking.Missing = 0, operation.RunHeld, operation.ReasonDataRejected, []string{"body.email"}
+	ordered := run("run_ordered", "ev_none", "op_mail", "op_next")
+	lacking.Answered, ordered.Answered = nil, nil
+	ordered.Stages[1].After, ordered.Stages[1].Reused = "stage_1", false
+	next := confirmed("op_next", "run_ordered", "at_next")
+	next.Status, next.Reference, next.Attempts, next.Answered, next.Evidence = operation.StatusProposed, "", nil, nil, nil
+	next.Approval = &operation.Approval{By: anna, At: at(2)}
+	next.Step = operation.Step{Action: operation.ActionSend, Reason: operation.ReasonNotExecuted, Owner: ops, Due: at(5)}
+	w.events, w.runs, w.operations = append(w.events, alone), append(w.runs, lacking, ordered), append(w.operations, next)
 }
 
 func event(id operation.EventID, runs ...operation.RunID) operation.Event {
