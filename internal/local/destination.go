@@ -40,12 +40,21 @@ func (l *Local) destinations(profiles []*target.Profile) (map[string]target.Dest
 	return out, nil
 }
 
+// real are the profiles for which a server was named, with its address.
+func (l *Local) real() map[string]string {
+	out := map[string]string{}
+	for name, d := range l.options.Destinations {
+		out[name] = d.Base
+	}
+	return out
+}
+
 // allSimulated keeps a laptop from sending to a vendor that nobody named on purpose.
 func allSimulated(compiled []*compile.Flow, to map[string]target.Destination) error {
 	for _, f := range compiled {
 		for _, s := range f.File().Stages {
 			if _, ok := to[s.Target]; !ok {
-				return fmt.Errorf("flow %s, stage %s: nothing stands for target %s here; add sim/%s.yaml to the targets directory, or name a real server with --target %s=URL",
+				return fmt.Errorf("flow %s, stage %s: nothing stands for target %s here; write DIR/sim/%s.yaml, where DIR is the directory of --targets (docs/simulations.md), or name a real server with --target %s=URL",
 					f.File().Name, s.Name, s.Target, s.Target, s.Target)
 			}
 		}

@@ -30,13 +30,18 @@ func (l *Local) Example() (Example, bool) {
 	if err != nil {
 		return Example{}, false
 	}
+	return Example{Flow: name, Curl: Curl(l.Hooks+"/shopify-flow", header, []byte(body))}, true
+}
+
+// Curl is the call of a POSIX shell that posts a body with these headers.
+func Curl(url string, header http.Header, body []byte) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "curl -sS %s/shopify-flow", l.Hooks)
+	fmt.Fprintf(&b, "curl -sS %s", url)
 	for _, h := range slices.Sorted(maps.Keys(header)) {
 		fmt.Fprintf(&b, " \\\n  -H %s", quoted(h+": "+header.Get(h)))
 	}
-	fmt.Fprintf(&b, " \\\n  --data-binary %s", quoted(body))
-	return Example{Flow: name, Curl: b.String()}, true
+	fmt.Fprintf(&b, " \\\n  --data-binary %s", quoted(string(body)))
+	return b.String()
 }
 
 // quoted is one word for a POSIX shell, whatever it holds.

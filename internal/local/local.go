@@ -268,6 +268,7 @@ func (l *Local) startHandlers(ctx context.Context) error {
 		return err
 	}
 	l.Destinations = parts.Destinations
+	l.Sim.Named(l.real())
 	base, err := l.base(ctx, runner.Fold(work.Policies(profiles, l.Config)))
 	if err != nil {
 		return err

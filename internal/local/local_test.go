@@ -215,6 +215,10 @@ func TestStartRefuses(t *testing.T) {
 		{"unknown target", func(o *local.Options) {
 			o.Destinations = map[string]target.Destination{"nobody": {Base: "http://127.0.0.1:1"}}
 		}, "--target nobody: there is no such profile"},
+		{"flow for no source", func(o *local.Options) {
+			raw, _ := fs.ReadFile(flows.FS, "standing-follow-up.yaml")
+			o.Flows = fstest.MapFS{"standing-follow-up.yaml": {Data: []byte(strings.Replace(string(raw), "source: standard", "source: nobody", 1))}}
+		}, "there is no source nobody, so nothing would ever start this flow (allowed: shopify, shopify-flow, standard)"},
 		{"source file", func(o *local.Options) { o.Sources = fstest.MapFS{"bad.yaml": {Data: []byte("x: 1\n")}} }, "bad.yaml"},
 	}
 	for _, tt := range tests {

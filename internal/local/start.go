@@ -29,7 +29,10 @@ func awsConfig() aws.Config {
 	return aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
 }
 
-func (l *Local) newID(prefix string) string {
+func (l *Local) newID(prefix string) string { return NewID(prefix) }
+
+// NewID is an id that nothing else has, such as of a notification.
+func NewID(prefix string) string {
 	id, err := identity.Random(cryptorand.Reader, prefix)
 	if err != nil {
 		panic(fmt.Sprintf("no randomness: %v", err))

@@ -25,6 +25,13 @@ func New(b *app.Base, flowFiles, sourceFiles fs.FS) (*intake.Intake, error) {
 	if err != nil {
 		return nil, err
 	}
+	var known []string
+	for _, c := range configs {
+		known = append(known, c.Name)
+	}
+	if err := flow.CheckSources(files, known).Err(); err != nil {
+		return nil, err
+	}
 	set, err := source.NewSet(configs, app.SourceSecrets(b.Secrets))
 	if err != nil {
 		return nil, err

@@ -145,6 +145,24 @@ func TestPageEscapesWhatTargetsWereSent(t *testing.T) {
 	}
 }
 
+func TestThePageShowsWhatIsUsedHere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, page := w.control("GET", "/_sim/", "", ""); !strings.Contains(page, "No target is simulated here") {
+		t.Errorf("nothing is used, and the page says:\n%s", page)
+	}
+	if _, err := w.sim.Listen("resend", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	w.sim.Named(map[string]string{"my-crm": "http://127.0.0.1:9000"})
+	_, page := w.control("GET", "/_sim/", "", "")
+	for text, want := range map[string]bool{"<h2>resend</h2>": true, "<h2>hubspot</h2>": false, "my-crm is a real server, http://127.0.0.1:9000": true, "No target is simulated": false} {
+		if strings.Contains(page, text) != want {
+			t.Errorf("%q on the page: want %v", text, want)
+		}
+	}
+}
+
 func TestListenRefusesOtherAddressesAndTargets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

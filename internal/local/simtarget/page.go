@@ -25,7 +25,8 @@ func (s *Sim) servePage(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	var targets []pageTarget
-	for _, name := range s.names {
+	names, real := s.inUse()
+	for _, name := range names {
 		targets = append(targets, s.pageTarget(name))
 	}
 	var choices []map[string]string
@@ -35,7 +36,7 @@ func (s *Sim) servePage(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'")
-	page.Execute(w, map[string]any{"Targets": targets, "Faults": s.Faults(), "Kinds": choices, "Now": s.clock.Now().UTC().Format(timeShape)})
+	page.Execute(w, map[string]any{"Targets": targets, "Real": real, "Faults": s.Faults(), "Kinds": choices, "Now": s.clock.Now().UTC().Format(timeShape)})
 }
 
 func (s *Sim) pageTarget(name string) pageTarget {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -34,6 +35,8 @@ type Sim struct {
 	mu        sync.Mutex
 	closed    bool
 	listeners []net.Listener
+	used      map[string]bool   // targets that something was told the address of
+	real      map[string]string // what is not simulated here, by its name
 	conns     map[net.Conn]bool
 }
 
@@ -41,7 +44,7 @@ var errClosed = errors.New("the simulated targets are closed")
 
 // New returns a simulation that serves nothing yet. Close ends it.
 func New(o Options) *Sim {
-	s := &Sim{clock: o.Clock, targets: map[string]*target{}, conns: map[net.Conn]bool{}}
+	s := &Sim{clock: o.Clock, targets: map[string]*target{}, conns: map[net.Conn]bool{}, used: map[string]bool{}}
 	s.faults.rng = rand.New(rand.NewPCG(o.Seed, o.Seed+1))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, spec := range o.Specs {
@@ -54,6 +57,20 @@ func New(o Options) *Sim {
 
 // Names lists the targets in order.
 func (s *Sim) Names() []string { return slices.Clone(s.names) }
+
+// Named tells the page of servers that are not simulated here, by name with their address.
+func (s *Sim) Named(real map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.real = maps.Clone(real)
+}
+
+// inUse lists the targets that somebody can reach, in order, and the real servers.
+func (s *Sim) inUse() ([]string, map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(s.Names(), func(name string) bool { return !s.used[name] }), maps.Clone(s.real)
+}
 
 func (s *Sim) target(name string) (*target, error) {
 	if t := s.targets[name]; t != nil {
@@ -82,6 +99,7 @@ func (s *Sim) Listen(name, addr string) (string, error) {
 		return "", errors.Join(errClosed, l.Close())
 	}
 	s.listeners = append(s.listeners, l)
+	s.used[name] = true
 	s.work.Go(func() { s.accept(t, l) })
 	return "http://" + l.Addr().String(), nil
 }
@@ -107,6 +125,9 @@ func (s *Sim) Dial(ctx context.Context, name string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	s.used[name] = true
+	s.mu.Unlock()
 	mine, theirs := net.Pipe()
 	if err := s.admit(t, theirs); err != nil {
 		return nil, errors.Join(err, mine.Close(), theirs.Close())
