@@ -80,7 +80,7 @@ func NextRun(run *Run, ops map[ID]*Operation, policy func(*Operation) Policy, no
 		best = prefer(best, stageMove(run, i, ops, policy, now))
 	}
 	if best.Action == ActionDone {
-		best.End = endOf(run, ops)
+		best.End, best.Reason = endOf(run, ops)
 	}
 	return best
 }
@@ -166,16 +166,24 @@ func prefer(a, b RunMove) RunMove {
 	return a
 }
 
-// endOf is the status a run takes when nothing is left to do.
-func endOf(run *Run, ops map[ID]*Operation) RunStatus {
+// endOf is the status a run takes when nothing is left to do, and why.
+func endOf(run *Run, ops map[ID]*Operation) (RunStatus, Reason) {
 	for i := range run.Stages {
-		if StageGate(run, i, ops) == GateSkipped {
-			return RunStopped
-		}
 		op := ops[run.Stages[i].Operation]
-		if op != nil && run.Stages[i].OnFailed == OnFailedStop && (op.Status == StatusFailed || op.Status == StatusDeclined) {
-			return RunStopped
+		if op == nil || run.Stages[i].OnFailed != OnFailedStop {
+			continue
+		}
+		switch op.Status {
+		case StatusFailed:
+			return RunStopped, ReasonStageFailed
+		case StatusDeclined:
+			return RunStopped, op.Reason
 		}
 	}
-	return RunDone
+	for i := range run.Stages {
+		if StageGate(run, i, ops) == GateSkipped {
+			return RunStopped, ReasonStageFailed
+		}
+	}
+	return RunDone, ReasonConfirmed
 }

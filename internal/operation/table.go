@@ -41,7 +41,7 @@ func init() {
 		nine(decide, decide, decide, decide, decide, decide, decide, decide, decide),
 		nine(lapse, lapse, lapse, lapse, lapse, lapse, lapse, lapse, lapse),
 		nine(edit, open, edit, open, edit, settled, settled, settled, settled),
-		nine(withdraw, open, withdraw, open, withdraw, settled, settled, settled, settled),
+		nine(withdraw, open, withdraw, withdraw, withdraw, settled, settled, settled, settled),
 		nine(nothing, open, nothing, open, open, settled, reopen, reopen, no(ReasonPersonClosed)),
 		nine(restore, restore, restore, restore, restore, settled, settled, settled, settled),
 		nine(relate, relate, relate, relate, relate, relate, relate, relate, relate),
@@ -299,13 +299,18 @@ func edit(op *Operation, f Fact, _ Policy) *Refusal {
 	return nil
 }
 
+// withdraw stops what is not yet sent. What was sent and only attested as "nothing happened" is closed without proof:
+// nobody sends it again, and it counts neither as declined nor as done.
 func withdraw(op *Operation, f Fact, _ Policy) *Refusal {
 	w := f.(Withdrawn)
-	if op.AnyOpen() {
+	if op.AnyUnsettled() {
 		return refuse(ReasonAttemptOpen)
 	}
 	op.supersede(w.At)
 	op.Status, op.Reason = StatusDeclined, ReasonWithdrawn
+	if op.AnyOpen() {
+		op.Status = StatusAbandoned
+	}
 	op.note(Evidence{Kind: EvidenceWithdrawn, At: w.At, By: w.By, Detail: w.How})
 	return nil
 }

@@ -100,7 +100,7 @@ func (r *Runner) withdraw(ctx context.Context, v *view, by operation.Person, how
 	var done []operation.ID
 	for _, s := range v.run.Stages {
 		op := v.ops[s.Operation]
-		if op.Status.Settled() || op.AnyOpen() || s.Conflict {
+		if op.Status.Settled() || op.AnyUnsettled() || s.Conflict {
 			continue
 		}
 		alone, err := r.alone(ctx, v, op)

@@ -54,7 +54,11 @@ func (r *Runner) route(ctx context.Context, v *view, m operation.RunMove) (execu
 	return travel(v.run.ID, execution.NextHold), nil
 }
 
+// wait lets time pass for one stage; what another stage needs a person for is asked meanwhile.
 func (r *Runner) wait(ctx context.Context, v *view, m operation.RunMove) (execution.Travel, error) {
+	if err := r.askWhatHappened(ctx, v); err != nil {
+		return execution.Travel{}, err
+	}
 	switch long := m.Due.Sub(r.now()) > waitOpenMax; {
 	case long && v.run.Ended():
 		return travel(v.run.ID, execution.NextHold), nil // the operation itself is due then
