@@ -54,7 +54,7 @@ func (c *acceptanceCmd) possible() error {
 	case c.URL != "":
 		return usage{errors.New("acceptance cannot judge a deployed stack yet: it must move the clock, lose answers and count effects, which only a laptop's simulated targets allow; run it without --url")}
 	case len(c.Target) > 0:
-		return usage{errors.New("acceptance loses answers and counts effects, which a real server does not allow: leave out --target; for a target of your own write targets/sim/NAME.yaml, which says how it behaves (copy targets/sim/generic-key.yaml or generic-none.yaml)")}
+		return usage{errors.New("acceptance loses answers and counts effects, which a real server does not allow: leave out --target; for a target of your own write DIR/sim/NAME.yaml, where DIR is the directory of --targets; it says how the target behaves (docs/simulations.md)")}
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ type againResult struct {
 	Run     operation.RunID  `json:"run"`
 	Preview []runner.Preview `json:"preview"`
 	Done    bool             `json:"done"`
+	// Generation is that of the run's new execution, once done.
+	Generation int `json:"generation,omitempty"`
 }
 
 // Run implements the command.
@@ -56,20 +58,23 @@ func (c *againCmd) Run(ctx context.Context, s *streams) error {
 	}
 	out := againResult{Run: id, Preview: preview, Done: c.Yes}
 	if c.Yes {
-		if out.Run, err = c.do(ctx, a, id); err != nil {
+		if err := mayAct(ctx, a, id, c.As); err != nil {
 			return err
 		}
+		run, err := c.do(ctx, a, id)
+		if err != nil {
+			return err
+		}
+		out.Run, out.Generation = run.ID, run.Generation
 	}
 	return c.tell(s, out)
 }
 
-func (c *againCmd) do(ctx context.Context, a *work.App, id operation.RunID) (operation.RunID, error) {
+func (c *againCmd) do(ctx context.Context, a *work.App, id operation.RunID) (operation.Run, error) {
 	if c.Second != "" {
-		run, err := a.Runner.Second(ctx, id, c.Second, c.Nonce, operation.Person(c.As))
-		return run.ID, err
+		return a.Runner.Second(ctx, id, c.Second, c.Nonce, operation.Person(c.As))
 	}
-	run, err := a.Runner.Again(ctx, id, operation.Person(c.As))
-	return run.ID, err
+	return a.Runner.Again(ctx, id, operation.Person(c.As))
 }
 
 // runOf is the run of an id: a run's own, or the latest one of an operation.
@@ -96,20 +101,34 @@ func (c *againCmd) tell(s *streams, out againResult) error {
 	}
 	fmt.Fprintf(s.out, "run %s\n", out.Run)
 	if c.Second != "" {
-		if out.Done {
-			fmt.Fprintf(s.out, "A deliberate second %s was made; its approval is being asked for.\n", c.Second)
-		} else {
-			fmt.Fprintf(s.out, "This would make a second %s with its own identity, and ask for its own approval. Do it with --yes --as PERSON.\n", c.Second)
-		}
+		c.tellSecond(s, out)
 		return nil
 	}
+	if out.Done {
+		fmt.Fprintf(s.out, "Done: %s pressed run again, and the run goes on as its generation %d. For each stage that is:\n", c.As, out.Generation)
+	}
 	for _, p := range out.Preview {
-		fmt.Fprintf(s.out, "  %-20s %-10s %s (%s; owner %s)\n", p.Stage, p.Does, web.Sentence(p.Reason), p.Operation, p.Owner)
+		fmt.Fprintf(s.out, "  %-20s %-10s %s (%s; owner %s)\n", p.Stage, p.Does, web.Why(p), p.Operation, p.Owner)
 	}
-	if !out.Done {
-		fmt.Fprintln(s.out, "Nothing was changed. Do this with --yes --as PERSON.")
+	if out.Done {
+		fmt.Fprintf(s.out, "See how it goes: holdfast inspect %s\n", out.Run)
+		return nil
 	}
+	fmt.Fprintln(s.out, "Nothing was changed. Do this with --yes --as PERSON.")
 	return nil
+}
+
+func (c *againCmd) tellSecond(s *streams, out againResult) {
+	if out.Done {
+		fmt.Fprintf(s.out, "A deliberate second %s was made in this run; its approval is being asked for.\n", c.Second)
+	} else {
+		fmt.Fprintf(s.out, "This would make a second %s with its own identity, and ask for its own approval. Do it with --yes --as PERSON.\n", c.Second)
+	}
+	for _, p := range out.Preview {
+		if p.Stage == c.Second {
+			fmt.Fprintln(s.out, web.Stands(p))
+		}
+	}
 }
 
 func stages(preview []runner.Preview) string {
@@ -139,6 +158,16 @@ func (c *stopCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	run, err := a.Ledger.Run(ctx, id)
+	if err != nil {
+		return unknown(c.ID, err)
+	}
+	if err := mayAct(ctx, a, id, c.As); err != nil {
+		return err
+	}
+	if run.Ended() {
+		return c.ended(s, run)
+	}
 	withdrawn, err := a.Runner.Stop(ctx, id, operation.Person(c.As), c.How)
 	if err != nil {
 		return unknown(c.ID, err)
@@ -150,5 +179,14 @@ func (c *stopCmd) Run(ctx context.Context, s *streams) error {
 	for _, op := range withdrawn {
 		fmt.Fprintf(s.out, "  %s\n", op)
 	}
+	return nil
+}
+
+// ended says that there is nothing to stop.
+func (c *stopCmd) ended(s *streams, run operation.Run) error {
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(map[string]any{"run": run.ID, "withdrawn": []operation.ID{}, "ended": run.Status})
+	}
+	fmt.Fprintf(s.out, "run %s has ended already (%s). Nothing was changed.\n", run.ID, strings.ReplaceAll(run.Status.String(), "_", " "))
 	return nil
 }

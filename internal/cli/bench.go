@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -32,11 +34,7 @@ func (c *benchCmd) Run(ctx context.Context, s *streams) error {
 		return usage{err}
 	}
 	if !c.JSON {
-		o.Progress = func(n int) {
-			if n%100 == 0 {
-				fmt.Fprintf(s.err, "\r%d answered", n)
-			}
-		}
+		o.Progress = progress(s.err)
 	}
 	r, err := measure(ctx, o, s)
 	if err != nil {
@@ -52,6 +50,24 @@ func (c *benchCmd) Run(ctx context.Context, s *streams) error {
 		return failed{}
 	}
 	return err
+}
+
+// progressEvery is how many answers are told at once.
+const progressEvery = 100
+
+// progress tells how many were answered: on a terminal in one line that is written over, elsewhere in a line for each.
+func progress(w io.Writer) func(int) {
+	form := "%d answered\n"
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			form = "\r%d answered"
+		}
+	}
+	return func(n int) {
+		if n%progressEvery == 0 {
+			fmt.Fprintf(w, form, n)
+		}
+	}
 }
 
 func measure(ctx context.Context, o bench.Options, s *streams) (bench.Result, error) {

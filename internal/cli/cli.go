@@ -33,6 +33,7 @@ type commands struct {
 	Local      localCmd      `cmd:"" help:"Run everything on this laptop: handlers, state machine, ledger, simulated targets."`
 	Acceptance acceptanceCmd `cmd:"" help:"Play the six cases against a flow and report with evidence."`
 	Validate   validateCmd   `cmd:"" help:"Check flow and target files; errors say file, line and what is allowed."`
+	Send       sendCmd       `cmd:"" help:"Sign a notification as its source would, and send it to a running laptop."`
 	Inspect    inspectCmd    `cmd:"" help:"Tell the story behind any id."`
 	Again      againCmd      `cmd:"" help:"Run again: show what it will do for each operation, then do it with --yes."`
 	Stop       stopCmd       `cmd:"" help:"Withdraw what is not yet sent."`

@@ -75,7 +75,7 @@ func TestCalls(t *testing.T) {
 // Every command says what it is for, and every flag says what it does.
 func TestHelpIsComplete(t *testing.T) {
 	home(t)
-	for name := range strings.FieldsSeq("local acceptance validate inspect again stop resolve bench accept") {
+	for name := range strings.FieldsSeq("local acceptance validate send inspect again stop resolve bench accept") {
 		got := holdfast(t, name, "--help")
 		if got.code != 0 || got.err != "" {
 			t.Errorf("%s: %d %s", name, got.code, got.err)

@@ -86,7 +86,7 @@ func TestCommandLine(t *testing.T) {
 	ev, one, two := string(s.Events[0].ID), string(s.Operations[0].ID), string(s.Operations[1].ID)
 
 	expect(t, exitDone, "waits for a decision: holdfast resolve "+one, "resolve", id)
-	expect(t, exitDone, "--answer approve", "resolve", one)
+	expect(t, exitDone, "holdfast resolve "+one+" --answer approve --as "+reviewer, "resolve", one)
 	expect(t, exitUsage, "this question takes approve, decline", "resolve", one, "--answer", "yes", "--as", reviewer)
 	expect(t, exitUsage, "this question takes", "resolve", one, "--answer", "superseded", "--as", reviewer)
 	expect(t, exitFail, "Nothing was changed", "resolve", one, "--answer", "approve", "--as", "stranger@example.com")
@@ -106,7 +106,14 @@ func TestCommandLine(t *testing.T) {
 	}
 	expect(t, exitUsage, "it has crm_task, email", "again", id, "--second", "nothing", "--nonce", "n")
 	expect(t, exitDone, "its own identity", "again", id, "--second", "email", "--nonce", "n")
-	expect(t, exitDone, "0 operation(s) withdrawn", "stop", id, "--as", reviewer, "--how", "late")
+	expect(t, exitDone, "confirmed with reference", "again", id, "--second", "email", "--nonce", "n")
+	expect(t, exitDone, "has ended already (done). Nothing was changed", "stop", id, "--as", reviewer, "--how", "late")
+	for _, args := range [][]string{{"stop", id, "--how", "x"}, {"again", id, "--yes"}, {"again", id, "--yes", "--second", "email", "--nonce", "n"}} {
+		got := expect(t, exitFail, "stranger@example.com may not decide", append(args, "--as", "stranger@example.com")...)
+		if !strings.Contains(got.err, reviewer) || !strings.Contains(got.err, string(s.Runs[0].Owner)) {
+			t.Errorf("who may is not said: %s", got.err)
+		}
+	}
 
 	attempt, reference := string(s.Operations[0].Attempts[0].ID), string(s.Operations[0].Reference)
 	question := string(s.Operations[0].Answered[0].ID)
@@ -117,6 +124,7 @@ func TestCommandLine(t *testing.T) {
 		}
 	}
 	notShown(t, l)
+	expect(t, exitDone, "pressed run again, and the run goes on as its generation 2", "again", id, "--yes", "--as", reviewer)
 }
 
 // notShown looks for the laptop's secrets in what commands print.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"holdfast/flows"
 	"holdfast/internal/local"
@@ -20,7 +21,7 @@ import (
 // files are the configuration folders that several commands take.
 type files struct {
 	Flows   string   `placeholder:"DIR" help:"Your own flow files instead of the shipped ones." type:"existingdir"`
-	Targets string   `placeholder:"DIR" help:"Your own target profiles instead of the shipped ones; simulations in DIR/sim." type:"existingdir"`
+	Targets string   `placeholder:"DIR" help:"Your own target profiles instead of the shipped ones; simulations in DIR/sim, beside the shipped ones." type:"existingdir"`
 	Target  []string `placeholder:"NAME=URL" help:"A real server for a target profile (repeatable)."`
 }
 
@@ -38,19 +39,32 @@ func (f files) targetFS() fs.FS {
 	return targets.FS
 }
 
-// simFS holds the user's own simulations when there are any, else the shipped ones.
+// simFS holds the shipped simulations and the user's own ones; an own one stands for a shipped one of its name.
 func (f files) simFS() fs.FS {
 	if f.Targets != "" {
-		if own, err := fs.Sub(os.DirFS(f.Targets), "sim"); err == nil {
-			if _, err := fs.Stat(own, "."); err == nil {
-				return own
-			}
-		}
+		return union{os.DirFS(filepath.Join(f.Targets, "sim")), sim.FS}
 	}
 	return sim.FS
 }
 
+// filled refuses a directory of the user's that holds nothing which could be used.
+func (f files) filled() error {
+	for option, dir := range map[string]string{"--flows": f.Flows, "--targets": f.Targets} {
+		if dir == "" {
+			continue
+		}
+		found, err := fs.Glob(os.DirFS(dir), "*.yaml")
+		if err != nil || len(found) == 0 {
+			return usage{fmt.Errorf("%s %s: there is no file NAME.yaml in it; name the directory that holds them", option, dir)}
+		}
+	}
+	return nil
+}
+
 func (f files) options() (local.Options, error) {
+	if err := f.filled(); err != nil {
+		return local.Options{}, err
+	}
 	destinations, err := target.ParseOverrides(f.Target)
 	if err != nil {
 		return local.Options{}, usage{err}
@@ -111,6 +125,8 @@ func (c *localCmd) greet(l *local.Local, s *streams) {
 	fmt.Fprintf(s.out, "Holdfast runs at %s\n\n", l.Console)
 	if example, ok := l.Example(); ok {
 		fmt.Fprintf(s.out, "Send a signed notification (flow %s):\n\n%s\n\n", example.Flow, example.Curl)
+	} else {
+		c.greetOwn(l, s)
 	}
 	fmt.Fprintf(s.out, "Then:\n  1. read the reviewer's mails    %s\n  2. open the link, type the code, approve\n  3. see what really happened     %s\n\n", l.Addresses.Outbox, l.Targets)
 	if c.Data == "" {

@@ -29,6 +29,7 @@ type choice struct {
 	Answer operation.Answer `json:"answer"`
 	Legal  bool             `json:"legal"`
 	Why    string           `json:"why,omitempty"`
+	From   operation.Time   `json:"from,omitempty"` // the earliest time when it may be possible
 }
 
 type resolved struct {
@@ -38,6 +39,10 @@ type resolved struct {
 	Choices  []choice           `json:"choices,omitempty"`
 	Decided  operation.Answer   `json:"decided,omitempty"`
 	Status   string             `json:"status"`
+	// Lacks says what the event lacks, for a run that is held for it; Missing are the names alone.
+	Lacks     string     `json:"lacks,omitempty"`
+	Missing   []string   `json:"missing,omitempty"`
+	Conflicts []conflict `json:"conflicts,omitempty"`
 	// Waiting are the operations of a run that wait for a decision of their own.
 	Waiting []operation.ID `json:"waiting,omitempty"`
 }
@@ -97,46 +102,6 @@ func (c *resolveCmd) possible(out resolved) error {
 	return usage{fmt.Errorf("--answer %s: this question takes %s", c.Answer, strings.Join(names, ", "))}
 }
 
-func (c *resolveCmd) tell(s *streams, out resolved) {
-	fmt.Fprintf(s.out, "%s is %s\n", out.ID, out.Status)
-	if out.Decided != "" {
-		fmt.Fprintf(s.out, "Decided: %s, by %s.\n", out.Decided, c.As)
-		return
-	}
-	for _, op := range out.Waiting {
-		fmt.Fprintf(s.out, "  waits for a decision: holdfast resolve %s\n", op)
-	}
-	if len(out.Choices) == 0 {
-		if len(out.Waiting) == 0 {
-			fmt.Fprintln(s.out, "Nothing waits for a decision here.")
-		}
-		return
-	}
-	fmt.Fprintf(s.out, "Question: %s\n", web.Sentence(out.Question))
-	for _, p := range out.Asked {
-		fmt.Fprintf(s.out, "  asked: %s\n", p)
-	}
-	for _, ch := range out.Choices {
-		if ch.Legal {
-			fmt.Fprintf(s.out, "  --answer %s\n", ch.Answer)
-		} else {
-			fmt.Fprintf(s.out, "  (%s: %s)\n", ch.Answer, ch.Why)
-		}
-	}
-}
-
-func choicesOf(in []operation.Choice) []choice {
-	var out []choice
-	for _, ch := range in {
-		one := choice{Answer: ch.Answer, Legal: ch.Legal}
-		if !ch.Legal {
-			one.Why = web.Sentence(ch.Why)
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
 func (c *resolveCmd) decided(a *work.App, q *operation.Question, rev int64, digest operation.Digest) operation.Decided {
 	return operation.Decided{
 		At: operation.TimeOf(a.Clock.Now()), Question: q.ID, Round: q.Round, Digest: digest, Rev: rev, By: operation.Person(c.As),
@@ -158,7 +123,7 @@ func (c *resolveCmd) operation(ctx context.Context, a *work.App) (resolved, erro
 	p := a.Runner.PolicyOf(&op)
 	out := resolved{ID: c.ID, Status: op.Status.String()}
 	if op.Question != nil {
-		out.Choices = choicesOf(operation.Choices(&op, p, operation.TimeOf(a.Clock.Now())))
+		out.Choices = operationChoices(&op, p, operation.TimeOf(a.Clock.Now()))
 		out.Question, out.Asked = op.Question.Reason, op.Question.Reviewers
 	}
 	if c.Answer == "" {
@@ -199,10 +164,13 @@ func (c *resolveCmd) run(ctx context.Context, a *work.App) (resolved, error) {
 	out := resolved{ID: c.ID, Status: run.Status.String()}
 	if run.Question != nil {
 		out.Choices = choicesOf(operation.RunChoices(&run))
-		out.Question, out.Asked = run.Question.Reason, run.Question.Reviewers
+		out.Question, out.Asked = web.RunReason(run.Question.Reason), run.Question.Reviewers
+		out.Lacks, out.Missing = web.Lacks(&run), run.Missing
 	}
 	if c.Answer == "" {
-		out.Waiting, err = waiting(ctx, a, run)
+		if out.Conflicts, err = conflictsOf(ctx, a, run); err == nil {
+			out.Waiting, err = waiting(ctx, a, run)
+		}
 		return out, err
 	}
 	if err := c.possible(out); err != nil {

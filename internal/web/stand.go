@@ -71,13 +71,19 @@ func FirstOf(run *operation.Run, i int, ops map[operation.ID]*operation.Operatio
 	return p
 }
 
-// AboutRun is the sentence for why a run is held or asked about.
-func AboutRun(r operation.Reason) string {
+// RunReason is a run's reason as this release names it; an earlier one wrote a conflict of content otherwise.
+func RunReason(r operation.Reason) operation.Reason {
 	if r == operation.ReasonOtherContent {
-		r = operation.ReasonSameKey // as an earlier release wrote it
+		return operation.ReasonSameKey
 	}
-	return sentence(r)
+	return r
 }
+
+// AboutRun is the sentence for why a run is held or asked about.
+func AboutRun(r operation.Reason) string { return sentence(RunReason(r)) }
+
+// NeedsHow says that an answer is taken only with the person's words.
+func NeedsHow(a operation.Answer) bool { return needsHow(a) }
 
 // Lacks says which fields a run's event lacks, and what can be done about a run that is not planned for its data; "" for
 // every other run.
