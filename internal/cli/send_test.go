@@ -14,8 +14,8 @@ import (
 	"holdfast/targets"
 )
 
-// runOf is the run that an answer names.
-func runOf(t *testing.T, got told) string {
+// ranAs is the run that an answer names.
+func ranAs(t *testing.T, got told) string {
 	t.Helper()
 	if got.code != exitDone {
 		t.Fatalf("%d %s%s", got.code, got.out, got.err)
@@ -33,17 +33,22 @@ func TestSend(t *testing.T) {
 	home(t)
 	l := begin(t)
 	for _, flow := range []string{"campaign-follow-up", "order-follow-up", "standing-follow-up"} {
-		one := runOf(t, holdfast(t, "send", "--flow", flow, "--id", "event-1"))
-		if again := runOf(t, holdfast(t, "send", "--flow", flow, "--id", "event-1")); again != one {
+		one := ranAs(t, holdfast(t, "send", "--flow", flow, "--id", "event-1"))
+		if again := ranAs(t, holdfast(t, "send", "--flow", flow, "--id", "event-1")); again != one {
 			t.Errorf("%s: the same event makes the runs %s and %s", flow, one, again)
 		}
-		if other := runOf(t, holdfast(t, "send", "--flow", flow)); other == one {
+		other := holdfast(t, "send", "--flow", flow)
+		if flow == "order-follow-up" { // Shopify signs no header, so an equal body under another id may be a repeat
+			if !strings.Contains(other.out, `"state":"held"`) {
+				t.Errorf("%d %s%s", other.code, other.out, other.err)
+			}
+		} else if id := ranAs(t, other); id == one {
 			t.Errorf("%s: another event finds the run %s", flow, one)
 		}
 	}
 	body := filepath.Join(t.TempDir(), "body.json")
 	write(t, body, `{"type":"follow-up.requested","timestamp":"2026-11-29T12:00:00Z","data":{"request_id":"r-1"}}`)
-	runOf(t, holdfast(t, "send", "standard", "--body", body))
+	ranAs(t, holdfast(t, "send", "standard", "--body", body))
 	sentFromStandardInput(t)
 
 	expect(t, exitUsage, "say what to send", "send")
@@ -62,7 +67,7 @@ func sentFromStandardInput(t *testing.T) {
 	var out, errOut bytes.Buffer
 	in := strings.NewReader(`{"type":"follow-up.requested","data":{"request_id":"r-2"}}`)
 	code := run(t.Context(), []string{"send", "standard", "--body", "-"}, &streams{in, &out, &errOut})
-	runOf(t, told{code, out.String(), errOut.String()})
+	ranAs(t, told{code, out.String(), errOut.String()})
 }
 
 // What --print prints is a call that the laptop takes.
@@ -77,7 +82,7 @@ func TestSendPrintsACall(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v in %s", err, got.out)
 	}
-	runOf(t, told{out: string(curl)})
+	ranAs(t, told{out: string(curl)})
 }
 
 func write(t *testing.T, path, text string) {
@@ -87,7 +92,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func read(t *testing.T, name string) string {
+func shippedFile(t *testing.T, name string) string {
 	t.Helper()
 	raw, err := flows.FS.ReadFile(name)
 	if err != nil {
@@ -101,7 +106,7 @@ func read(t *testing.T, name string) string {
 
 func TestGreetingNamesOneOfTheUsersFlows(t *testing.T) {
 	home(t)
-	c := localCmd{files: files{Flows: folder(t, "standing-follow-up.yaml", read(t, "standing-follow-up.yaml"))}}
+	c := localCmd{files: files{Flows: folder(t, "standing-follow-up.yaml", shippedFile(t, "standing-follow-up.yaml"))}}
 	o, err := c.options()
 	if err != nil {
 		t.Fatal(err)
@@ -123,8 +128,8 @@ func TestGreetingNamesOneOfTheUsersFlows(t *testing.T) {
 // ownTarget is a folder with one flow and a folder with one profile that nothing simulates.
 func ownTarget(t *testing.T) (flowDir, targetDir string) {
 	t.Helper()
-	profile := strings.Replace(read(t, "generic-key.yaml"), "profile: generic-key", "profile: my-service", 1)
-	text := read(t, "standing-follow-up.yaml")
+	profile := strings.Replace(shippedFile(t, "generic-key.yaml"), "profile: generic-key", "profile: my-service", 1)
+	text := shippedFile(t, "standing-follow-up.yaml")
 	first, _, _ := strings.Cut(text, "  - name: record")
 	return folder(t, "mine.yaml", strings.NewReplacer("flow: standing-follow-up", "flow: mine", "target: generic-key", "target: my-service").Replace(first)),
 		folder(t, "my-service.yaml", profile)
@@ -142,19 +147,21 @@ func TestOwnTargets(t *testing.T) {
 	if !strings.Contains(page, "my-service is a real server, http://127.0.0.1:1") || strings.Contains(page, "<h2>hubspot</h2>") {
 		t.Errorf("%s", page)
 	}
-	runOf(t, holdfast(t, "send", "--flow", "mine"))
+	ranAs(t, holdfast(t, "send", "--flow", "mine"))
 	l.stop()
 
 	if err := os.Mkdir(filepath.Join(targetDir, "sim"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(targetDir, "sim", "my-service.yaml"), "target: my-service\nwhat: 1\n")
-	expect(t, exitFail, `sim/my-service.yaml:2: unknown field "what"`, "validate", "--flows", flowDir, "--targets", targetDir)
+	if got := holdfast(t, "validate", "--flows", flowDir, "--targets", targetDir); got.code != exitFail || !strings.Contains(got.out, `sim/my-service.yaml:2: unknown field "what"`) {
+		t.Errorf("%d %s%s", got.code, got.out, got.err)
+	}
 }
 
 func TestValidateFindsWhatNothingWouldStart(t *testing.T) {
 	home(t)
-	dir := folder(t, "mine.yaml", strings.Replace(read(t, "standing-follow-up.yaml"), "source: standard", "source: nobody", 1))
+	dir := folder(t, "mine.yaml", strings.Replace(shippedFile(t, "standing-follow-up.yaml"), "source: standard", "source: nobody", 1))
 	for _, args := range [][]string{{"validate", "--flows", dir}, {"local", "--port", "0", "--flows", dir}} {
 		got := holdfast(t, args...)
 		if got.code != exitFail || !strings.Contains(got.out+got.err, "mine.yaml:") || !strings.Contains(got.out+got.err, "there is no source nobody, so nothing would ever start this flow (allowed: shopify, shopify-flow, standard)") {
@@ -179,4 +186,3 @@ func TestProgressOutsideOfATerminalIsALineEach(t *testing.T) {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
-
