@@ -39,6 +39,9 @@ func refuseEvent(_, next *operation.Event) error {
 // and Variant: the event of an earlier delivery stands, Current is it, and this delivery is folded into its list.
 // A sender may be answered with 2xx after any of them (R9).
 func (l *Ledger) RecordEvent(ctx context.Context, ev operation.Event, payload []byte) (Result[operation.Event], error) {
+	if err := l.recheck(ctx); err != nil {
+		return Result[operation.Event]{}, err
+	}
 	if payload != nil {
 		if err := l.PutPayload(ctx, ev.ID, ev.Payload, payload); err != nil {
 			return Result[operation.Event]{}, err

@@ -101,7 +101,8 @@ type Result[T any] struct {
 // Ledger is safe for use by several goroutines.
 type Ledger struct {
 	Options
-	epoch *atomic.Int64
+	epoch   *atomic.Int64
+	trusted *atomic.Pointer[trusted] // nil before Check has passed
 }
 
 // New returns a ledger that reads. It writes once Check has passed, or at once when an epoch is given.
@@ -109,7 +110,7 @@ func New(o Options) *Ledger {
 	if o.ContentKept == 0 {
 		o.ContentKept = ContentKeptDefault
 	}
-	l := &Ledger{Options: o, epoch: new(atomic.Int64)}
+	l := &Ledger{Options: o, epoch: new(atomic.Int64), trusted: new(atomic.Pointer[trusted])}
 	l.epoch.Store(o.Epoch)
 	return l
 }

@@ -111,6 +111,9 @@ func (l *Ledger) Claim(ctx context.Context, seen, next operation.Operation) (Res
 	if err := refuseClaim(&seen, &next, l.now()); err != nil {
 		return Result[operation.Operation]{}, fmt.Errorf("claim %s: %w", seen.ID, err)
 	}
+	if err := l.recheck(ctx); err != nil {
+		return Result[operation.Operation]{}, fmt.Errorf("claim %s: %w", seen.ID, err)
+	}
 	res, err := replace(ctx, l, l.operations(), seen, next, claim)
 	if err != nil {
 		return res, fmt.Errorf("claim %s: %w", seen.ID, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -60,7 +61,40 @@ func (l *Ledger) Check(ctx context.Context, id Identity) (Stack, error) {
 		return stack, fmt.Errorf("check the ledger: %w", err)
 	}
 	l.epoch.Store(stack.Epoch)
+	l.trust(table)
 	return stack, nil
+}
+
+// recheckEvery bounds how long a process goes on without noticing that its table was replaced under the same name.
+const recheckEvery = 30 * time.Second
+
+// trust notes which table was found to be ours, and when.
+func (l *Ledger) trust(table string) { l.trusted.Store(&trusted{table, l.now()}) }
+
+type trusted struct {
+	table string
+	at    operation.Time
+}
+
+// recheck asks for the table's id again before something is claimed, decided or taken in, when the last look is too old.
+// Another table under our name stops every write until it is accepted.
+//
+//	check ─── table deleted, a restored copy under its name ─── claim? ✗ the copy does not know what was sent
+func (l *Ledger) recheck(ctx context.Context) error {
+	seen := l.trusted.Load()
+	if seen == nil || l.now().Sub(seen.at) < recheckEvery || l.EpochNow() == 0 {
+		return nil
+	}
+	table, err := l.tableID(ctx)
+	if err != nil {
+		return fmt.Errorf("check the ledger again: %w", err)
+	}
+	if table != seen.table {
+		l.epoch.Store(0)
+		return fmt.Errorf("check the ledger again: %w", ErrRestored)
+	}
+	l.trust(table)
+	return nil
 }
 
 func (s *Stack) refuse(id Identity, table string) error {

@@ -99,6 +99,7 @@ func TestR10_ShapeIsPermanent(t *testing.T)         { one(t) }
 func TestR07_EventRevision(t *testing.T)            { one(t) }
 func TestR10_WrongKeyRefuses(t *testing.T)          { one(t) }
 func TestR04_RestoreSendsNothing(t *testing.T)      { one(t) }
+func TestR04_ReplacedWhileRunning(t *testing.T)     { one(t) }
 func TestR04_AcceptGoesOn(t *testing.T)             { one(t) }
 func TestR01_OldEpochRefused(t *testing.T)          { one(t) }
 func TestR01_ReplicatedIsRefused(t *testing.T)      { one(t) }

@@ -34,6 +34,9 @@ type Decisions struct {
 // TransactDecisions writes several operations' decisions together or none of them. Repeats use one token; what stays
 // unclear is read back by write id, and ErrUnclear says that even that showed neither.
 func (l *Ledger) TransactDecisions(ctx context.Context, changes []Change) (Decisions, error) {
+	if err := l.recheck(ctx); err != nil {
+		return Decisions{}, fmt.Errorf("decide together: %w", err)
+	}
 	records, err := l.planned(changes)
 	if err != nil {
 		return Decisions{}, fmt.Errorf("decide together: %w", err)

@@ -24,6 +24,7 @@ func stackCases() map[string]func(*testing.T, *bench) {
 		"R10_StackItemWasDeleted":  stackItemDeleted,
 		"R10_UncheckedOnlyReads":   uncheckedOnlyReads,
 		"R10_OtherStackIsRestored": otherStack,
+		"R04_ReplacedWhileRunning": replacedWhileRunning,
 	}
 }
 
