@@ -64,10 +64,11 @@ func (r *Runner) toAsk(v *view) []operation.Operation {
 	return out
 }
 
-// waiting says that an approval question of the run is open.
+// waiting says that an approval question of the run is open. One about what exists with other content is another event's:
+// this run asks its own question at once.
 func waiting(v *view) bool {
 	for _, s := range v.run.Stages {
-		if q := v.ops[s.Operation].Question; q != nil && q.Kind == operation.QuestionApprove {
+		if q := v.ops[s.Operation].Question; !s.Conflict && q != nil && q.Kind == operation.QuestionApprove {
 			return true
 		}
 	}

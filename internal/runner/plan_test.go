@@ -192,6 +192,26 @@ func TestPlanOutcomes(t *testing.T) {
 	}
 }
 
+// The approval that another event waits for does not keep this one from asking about its own content.
+func TestConflictIsAskedBesideAnOpenApproval(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.planned(goodBody)
+	apptest.Must(t, b.Ask(t.Context(), runner.AskInput{Run: first.ID, Token: "token-1"}))
+	run := b.planned(strings.Replace(goodBody, "hello", "goodbye", 1))
+	if b.op(run.Stages[0].Operation).Question == nil || !run.Stages[0].Conflict {
+		t.Fatalf("stage %+v; want a conflict with what waits for its approval", run.Stages[0])
+	}
+	b.wantNext(b.execute(run.ID), execution.NextAsk) // the second stage has the same content and waits for its approval
+	b.decide(run.Stages[1].Operation, operation.AnswerApprove)
+	apptest.Must(t, b.Ask(t.Context(), runner.AskInput{Run: run.ID, Token: "token-2"}))
+	if _, err := b.Ledger.Token(t.Context(), run.ID, 1); err == nil {
+		t.Error("it waits for the answer to another event's question")
+	}
+	b.wantNext(b.execute(run.ID), execution.NextHold)
+	b.runIs(run.ID, operation.RunHeld, operation.ReasonSameKey)
+}
+
 // Who is asked about missing data is the rule's person beside the flow's; the run names the fields until it is planned again.
 func TestMissingDataIsNamedAndAsked(t *testing.T) {
 	t.Parallel()
