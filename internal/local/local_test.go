@@ -121,6 +121,12 @@ func TestWhoIsAnswered(t *testing.T) {
 	if moved := l.Clock.Offset(); moved != 0 {
 		t.Errorf("the clock was moved by %s", moved)
 	}
+	foreign := http.Header{"Host": {"evil.example"}, "X-Amz-Target": {"DynamoDB_20120810.ListTables"}}
+	for name, url := range map[string]string{"DynamoDB": l.DynamoDB, "Step Functions": l.Addresses.States} {
+		if a := ask(t, "POST", url+"/", foreign, "{}"); a.status != http.StatusForbidden {
+			t.Errorf("%s answers a page of a foreign name: %d", name, a.status)
+		}
+	}
 }
 
 // What is frozen with an address, or dated by a moved clock, is right again after a restart.

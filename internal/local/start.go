@@ -96,7 +96,7 @@ func (l *Local) listen(h http.Handler) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	l.serve(listener, h)
+	l.serve(listener, onlyLoopback(h))
 	return "http://" + listener.Addr().String(), nil
 }
 
@@ -141,6 +141,7 @@ func (l *Local) sweeps(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
+	audited := l.Clock.Now()
 	for {
 		if err := l.Clock.SleepUntil(ctx, l.Clock.Now().Add(every)); err != nil {
 			return
@@ -148,8 +149,17 @@ func (l *Local) sweeps(ctx context.Context) {
 		if _, err := l.SweepOnce(ctx); err != nil && ctx.Err() == nil {
 			l.log.Error("sweep", "error", err)
 		}
+		if now := l.Clock.Now(); now.Sub(audited) >= auditEvery {
+			audited = now
+			if _, err := l.Invoke(ctx, "SweepFunction", []byte(`{"audit":true}`)); err != nil && ctx.Err() == nil {
+				l.log.Error("audit", "error", err)
+			}
+		}
 	}
 }
+
+// auditEvery is the schedule of the audit; template.yaml has the same.
+const auditEvery = 24 * time.Hour
 
 // SweepOnce calls the sweep function through its Lambda signature.
 func (l *Local) SweepOnce(ctx context.Context) ([]byte, error) {
