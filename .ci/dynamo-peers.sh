@@ -9,6 +9,7 @@ checks=${1:-}
 seed=${HOLDFAST_SEED:-20261129}
 dynalite_version=4.0.0
 dynoxide_version=3.2.0
+build_minutes=12 # how long a stand-in may be built
 failed=0
 
 work=$(mktemp -d)
@@ -37,8 +38,15 @@ start_dynalite() { exec node "$work/dynalite/node_modules/dynalite/cli.js" --hos
 install_dynoxide() {
   [ -n "${DYNOXIDE_BIN:-}" ] && return 0 # built before
   DYNOXIDE_BIN=$work/dynoxide/bin/dynoxide
-  nice -n 10 cargo install --root "$work/dynoxide" dynoxide-rs --version "$dynoxide_version" --locked \
+  command -v cargo >/dev/null || { why='cargo is not installed'; return 1; }
+  timeout -k 10 "${build_minutes}m" nice -n 10 cargo install --root "$work/dynoxide" dynoxide-rs --version "$dynoxide_version" --locked \
     --no-default-features --features native-sqlite,http-server,cli >"$work/dynoxide.log" 2>&1
+  case $? in
+    0) return 0 ;;
+    124 | 137) why="dynoxide could not be built in $build_minutes minutes" ;;
+    *) tail -n 3 "$work/dynoxide.log" ;;
+  esac
+  return 1
 }
 start_dynoxide() { exec "$DYNOXIDE_BIN" --host 127.0.0.1 --port "$1"; }
 
@@ -68,8 +76,9 @@ one_hundred_thirty_eight() {
 
 for name in ${PEERS:-dynalite dynoxide}; do
   echo "== $name"
+  why="$name could not be installed"
   if ! "install_$name"; then
-    echo "not run: $name could not be installed"
+    echo "not run: $why"
     continue
   fi
   port=$(free_port)
