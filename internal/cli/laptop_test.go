@@ -86,15 +86,17 @@ func TestCommandLine(t *testing.T) {
 	ev, one, two := string(s.Events[0].ID), string(s.Operations[0].ID), string(s.Operations[1].ID)
 
 	expect(t, exitDone, "waits for a decision: holdfast resolve "+one, "resolve", id)
-	expect(t, exitDone, "holdfast resolve "+one+" --answer approve --as "+reviewer, "resolve", one)
+	expect(t, exitDone, "holdfast resolve "+one+" --answer approve --as "+reviewer+" --digest "+read(t, one), "resolve", one)
+	expect(t, exitUsage, "needs --digest of the content you read", "resolve", one, "--answer", "approve", "--as", reviewer)
+	expect(t, exitUsage, "needs --digest of the content you read", "resolve", one, "--answer", "approve", "--as", reviewer, "--digest", "000000000000")
 	expect(t, exitUsage, "this question takes approve, decline", "resolve", one, "--answer", "yes", "--as", reviewer)
 	expect(t, exitUsage, "this question takes", "resolve", one, "--answer", "superseded", "--as", reviewer)
-	expect(t, exitFail, "Nothing was changed", "resolve", one, "--answer", "approve", "--as", "stranger@example.com")
+	expect(t, exitFail, "Nothing was changed", "resolve", one, "--answer", "approve", "--as", "stranger@example.com", "--digest", read(t, one))
 	expect(t, exitFail, "Nothing was changed", "resolve", one, "--answer", "nothing_happened", "--as", reviewer, "--how", "x")
 	expect(t, exitFail, "nothing waits for a decision there", "resolve", id, "--answer", "retry", "--as", reviewer)
 	expect(t, exitFail, "nothing waits for a decision there", "resolve", ev, "--answer", "release", "--as", reviewer, "--how", "x")
 	for _, op := range []string{one, two} {
-		expect(t, exitDone, "Decided: approve, by "+reviewer, "resolve", op, "--answer", "approve", "--as", reviewer)
+		expect(t, exitDone, "Decided: approve, by "+reviewer, "resolve", op, "--answer", "approve", "--as", reviewer, "--digest", read(t, op))
 	}
 	s = until(t, id, done)
 
@@ -210,7 +212,7 @@ func TestRestartOnKeptData(t *testing.T) {
 		t.Error(d)
 	}
 	for _, op := range s.Operations {
-		expect(t, exitDone, "Decided", "resolve", string(op.ID), "--answer", "approve", "--as", reviewer)
+		expect(t, exitDone, "Decided", "resolve", string(op.ID), "--answer", "approve", "--as", reviewer, "--digest", read(t, string(op.ID)))
 	}
 	s = until(t, id, done)
 	if len(s.Operations[0].Attempts) != 1 {
@@ -251,4 +253,10 @@ func mustOptions(t *testing.T) local.Options {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// read is the digest that the command shows with an operation's content.
+func read(t *testing.T, op string) string {
+	t.Helper()
+	return value[resolved](t, expect(t, exitDone, "", "resolve", op, "--json")).Digest
 }

@@ -21,6 +21,7 @@ type resolveCmd struct {
 	As        string `placeholder:"PERSON" help:"Who decides: one of those who were asked. Recorded."`
 	Reference string `placeholder:"REF" help:"The target's reference, with exists."`
 	How       string `placeholder:"TEXT" help:"How you know, or why."`
+	Digest    string `placeholder:"DIGEST" help:"With approve: the digest of the content you read, as this command shows it."`
 	Minutes   int    `placeholder:"N" help:"Minutes of work this took."`
 	JSON      bool   `help:"Print JSON."`
 }
@@ -39,6 +40,9 @@ type resolved struct {
 	Choices  []choice           `json:"choices,omitempty"`
 	Decided  operation.Answer   `json:"decided,omitempty"`
 	Status   string             `json:"status"`
+	// Content is what would be sent, and Digest names it, for a question about an operation.
+	Content []string `json:"content,omitempty"`
+	Digest  string   `json:"digest,omitempty"`
 	// Lacks says what the event lacks, for a run that is held for it; Missing are the names alone.
 	Lacks     string     `json:"lacks,omitempty"`
 	Missing   []string   `json:"missing,omitempty"`
@@ -102,6 +106,22 @@ func (c *resolveCmd) possible(out resolved) error {
 	return usage{fmt.Errorf("--answer %s: this question takes %s", c.Answer, strings.Join(names, ", "))}
 }
 
+// digestShown is how much of a digest names a content to a person.
+const digestShown = 12
+
+// hasRead refuses a yes that does not name the content it is for, or for content that cannot be read.
+func (c *resolveCmd) hasRead(out resolved) error {
+	switch {
+	case operation.Answer(c.Answer) != operation.AnswerApprove:
+		return nil
+	case out.Digest == "":
+		return errors.New("refused: the stored content cannot be read or is not the one that was asked about. Nothing was changed")
+	case c.Digest != out.Digest:
+		return usage{fmt.Errorf("--answer approve needs --digest of the content you read: `holdfast resolve %s` shows both. Nothing was changed", c.ID)}
+	}
+	return nil
+}
+
 func (c *resolveCmd) decided(a *work.App, q *operation.Question, rev int64, digest operation.Digest) operation.Decided {
 	return operation.Decided{
 		At: operation.TimeOf(a.Clock.Now()), Question: q.ID, Round: q.Round, Digest: digest, Rev: rev, By: operation.Person(c.As),
@@ -125,11 +145,19 @@ func (c *resolveCmd) operation(ctx context.Context, a *work.App) (resolved, erro
 	if op.Question != nil {
 		out.Choices = operationChoices(&op, p, operation.TimeOf(a.Clock.Now()))
 		out.Question, out.Asked = op.Question.Reason, op.Question.Reviewers
+		raw, err := a.Ledger.Content(ctx, op.ID, op.Content)
+		out.Content = contentLines(raw, err)
+		if err == nil {
+			out.Digest = string(op.Content.Digest[:digestShown])
+		}
 	}
 	if c.Answer == "" {
 		return out, nil
 	}
 	if err := c.possible(out); err != nil {
+		return out, err
+	}
+	if err := c.hasRead(out); err != nil {
 		return out, err
 	}
 	next, refused := operation.Apply(&op, c.decided(a, op.Question, op.Rev, op.Content.Digest), p)

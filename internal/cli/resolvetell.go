@@ -43,6 +43,12 @@ func (c *resolveCmd) tell(s *streams, out resolved) {
 	if out.Lacks != "" {
 		fmt.Fprintln(s.out, out.Lacks)
 	}
+	if len(out.Content) > 0 {
+		fmt.Fprintf(s.out, "Content %s:\n", out.Digest)
+	}
+	for _, line := range out.Content {
+		fmt.Fprintf(s.out, "    %s\n", line)
+	}
 	for _, one := range out.Conflicts {
 		tellConflict(s, one)
 	}
@@ -92,6 +98,9 @@ func commandOf(out resolved, a operation.Answer) string {
 	cmd := fmt.Sprintf("holdfast resolve %s --answer %s --as %s", out.ID, a, as)
 	if a == operation.AnswerExists {
 		cmd += " --reference REFERENCE"
+	}
+	if a == operation.AnswerApprove {
+		cmd += " --digest " + out.Digest
 	}
 	if web.NeedsHow(a) {
 		cmd += ` --how "HOW YOU KNOW, OR WHY"`
