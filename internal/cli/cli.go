@@ -38,6 +38,7 @@ type commands struct {
 	Again      againCmd      `cmd:"" help:"Run again: show what it will do for each operation, then do it with --yes."`
 	Stop       stopCmd       `cmd:"" help:"Withdraw what is not yet sent."`
 	Resolve    resolveCmd    `cmd:"" help:"Decide what waits for a person: shows the possible answers, or takes one."`
+	Remind     remindCmd     `cmd:"" help:"Send new links and codes to the people who were asked."`
 	Bench      benchCmd      `cmd:"" help:"Run many runs through a laptop and count what each costs."`
 	Accept     acceptCmd     `cmd:"" help:"Accept a restored ledger: everything open becomes unknown."`
 }

@@ -43,6 +43,9 @@ func TestResolveShowsBothContents(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, got.out)
 		}
 	}
+	if strings.Contains(got.out, "waits for a decision:") {
+		t.Errorf("another event's approval is offered as this run's:\n%s", got.out)
+	}
 	expect(t, exitDone, "made for another event with other content; `holdfast resolve "+id+"` shows both", "inspect", id)
 	if got := expect(t, exitDone, "", "inspect", id); strings.Contains(got.out, "not the one you saw") || strings.Contains(got.out, "Grace") {
 		t.Errorf("%s", got.out)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -95,6 +96,11 @@ func TestCommandLine(t *testing.T) {
 	expect(t, exitFail, "Nothing was changed", "resolve", one, "--answer", "nothing_happened", "--as", reviewer, "--how", "x")
 	expect(t, exitFail, "nothing waits for a decision there", "resolve", id, "--answer", "retry", "--as", reviewer)
 	expect(t, exitFail, "nothing waits for a decision there", "resolve", ev, "--answer", "release", "--as", reviewer, "--how", "x")
+	before := mails(t, l)
+	expect(t, exitDone, "went to "+reviewer, "remind", id)
+	if after := mails(t, l); after != before+2 {
+		t.Errorf("%d mails after the reminder, want a link and a code more than %d", after, before)
+	}
 	for _, op := range []string{one, two} {
 		expect(t, exitDone, "Decided: approve, by "+reviewer, "resolve", op, "--answer", "approve", "--as", reviewer, "--digest", read(t, op))
 	}
@@ -259,4 +265,15 @@ func mustOptions(t *testing.T) local.Options {
 func read(t *testing.T, op string) string {
 	t.Helper()
 	return value[resolved](t, expect(t, exitDone, "", "resolve", op, "--json")).Digest
+}
+
+// mails counts what the laptop's outbox holds.
+func mails(t *testing.T, l *laptop) int {
+	t.Helper()
+	_, body := fetch(t, "GET", l.Addresses.Outbox+".json", nil, "")
+	var box struct{ Messages []json.RawMessage }
+	if err := json.Unmarshal([]byte(body), &box); err != nil {
+		t.Fatal(err)
+	}
+	return len(box.Messages)
 }

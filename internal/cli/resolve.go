@@ -223,10 +223,13 @@ func (c *resolveCmd) run(ctx context.Context, a *work.App) (resolved, error) {
 	return out, resume(ctx, a, []operation.RunID{run.ID})
 }
 
-// waiting are a run's operations with an open question.
+// waiting are a run's operations with an open question. One about what exists with other content is another event's.
 func waiting(ctx context.Context, a *work.App, run operation.Run) ([]operation.ID, error) {
 	var out []operation.ID
 	for _, st := range run.Stages {
+		if st.Conflict {
+			continue
+		}
 		op, err := a.Ledger.Operation(ctx, st.Operation)
 		if errors.Is(err, ledger.ErrNotFound) {
 			continue // planned and not yet stored: the run's next step makes it

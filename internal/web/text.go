@@ -96,7 +96,7 @@ var sentences = map[operation.Reason]string{
 	intake.ReasonPossibleRepeat:       "nothing tells whether it repeats an earlier event.",
 	intake.ReasonConflict:             "the same delivery came with another body.",
 	approval.ReasonWrongCode:          "that is not the code that was sent to you.",
-	approval.ReasonTriesSpent:         "too many codes were tried on this link. Ask for a new link.",
+	approval.ReasonTriesSpent:         "too many codes were tried on this link. The owner sends a new one with `holdfast remind RUN`.",
 	approval.ReasonNoCodes:            "this stack has no way to prove who decides, so nobody can. Configure codes or an identity provider.",
 }
 
