@@ -83,7 +83,7 @@ func (c *sendCmd) example(conn connection, s *streams) (acceptance.Example, erro
 		}
 	}
 	given := c.ID
-	c.ID = cmp.Or(c.ID, local.NewID("msg"))
+	c.ID = cmp.Or(c.ID, local.NewID("msg_"))
 	e, err := acceptance.ExampleOf(acceptance.Options{Flow: c.Flow, Flows: f.flowFS(), Targets: f.targetFS(), Sources: sources.Files()}, c.ID, body)
 	switch {
 	case err != nil:
@@ -172,7 +172,7 @@ func (c *localCmd) greetOwn(l *local.Local, s *streams) {
 	if len(names) == 0 {
 		return
 	}
-	name, id := names[0], local.NewID("msg")
+	name, id := names[0], local.NewID("msg_")
 	fmt.Fprintf(s.out, "Send a signed notification (flow %s):\n\n  holdfast send --flow %s\n\n", name, name)
 	e, err := acceptance.ExampleOf(acceptance.Options{Flow: name, Flows: c.flowFS(), Targets: c.targetFS(), Sources: sources.Files()}, id, nil)
 	if err != nil {
