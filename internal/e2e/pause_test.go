@@ -30,10 +30,10 @@ func TestCaseB067_WhatWasDoneBeforeThePauseIsNotDoneAgain(t *testing.T) {
 				t.Fatalf("the lapsed approval was not asked for again\n%s", w.table())
 			}
 			for range 4 { // the longest wait is a day; a question stands for less
-				w.clock.Move(25 * time.Hour)
 				w.quiesce()
 				w.sweep()
 				w.quiesce()
+				w.clock.Move(25 * time.Hour)
 			}
 			w.wantEffects(1, c.resend)
 		})
