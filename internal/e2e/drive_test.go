@@ -199,7 +199,8 @@ func (w *world) parked(events []states.Event) bool {
 	case "TaskSubmitted":
 		for i := len(events) - 1; i >= 0; i-- {
 			if events[i].Type == "TaskScheduled" {
-				return events[i].Time.Add(time.Duration(events[i].TimeoutSeconds) * time.Second).After(now)
+				// An answered token is work to come, although the history does not show it yet.
+				return w.local.States.TokenOpen(tokenIn(events[i].Data)) && events[i].Time.Add(time.Duration(events[i].TimeoutSeconds)*time.Second).After(now)
 			}
 		}
 	case "LambdaFunctionFailed", "LambdaFunctionTimedOut":
@@ -213,6 +214,18 @@ func (w *world) parked(events []states.Event) bool {
 		return (state == "Plan" || state == "Reconcile") && failures < triesOfState && last.Time.Add(retryWaitMax).After(now)
 	}
 	return false
+}
+
+func tokenIn(scheduled []byte) string {
+	var in struct {
+		Payload struct {
+			Token string `json:"token"`
+		}
+	}
+	if json.Unmarshal(scheduled, &in) != nil {
+		return ""
+	}
+	return in.Payload.Token
 }
 
 // nextDue is the earliest instant at which anything is to happen.

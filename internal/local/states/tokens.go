@@ -133,3 +133,16 @@ func checkFailure(errName, cause string) error {
 	}
 	return nil
 }
+
+// TokenOpen says that a task still waits for its token: nobody has answered it, and it has not ended.
+func (s *Server) TokenOpen(token string) bool {
+	s.tokens.mu.Lock()
+	task := s.tokens.tasks[token]
+	s.tokens.mu.Unlock()
+	if task == nil {
+		return false
+	}
+	task.mu.Lock()
+	defer task.mu.Unlock()
+	return !task.closed
+}
