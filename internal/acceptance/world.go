@@ -31,6 +31,9 @@ type world struct {
 	mails  []invite     // that the first laptop sent
 }
 
+// nowhere is an address at which nothing listens.
+const nowhere = "http://127.0.0.1:9"
+
 func (p *plan) openWorld() (*world, error) {
 	w := &world{plan: p, clock: clock.New(), to: map[string]target.Destination{}, served: make(chan error, 1)}
 	w.sim = simtarget.New(simtarget.Options{Clock: w.clock, Specs: p.specs})
@@ -44,6 +47,11 @@ func (p *plan) openWorld() (*world, error) {
 			return nil, errors.Join(err, w.Close())
 		}
 		w.to[profile] = target.Destination{Base: base, Account: "local"}
+	}
+	for profile := range p.profiles { // the flow sends nothing there, so a laptop that comes back needs no port for it
+		if _, used := w.to[profile]; !used {
+			w.to[profile] = target.Destination{Base: nowhere}
+		}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -80,7 +80,7 @@ func SimFor(profile string, sims []string) string {
 func (l *Local) listenSim(name string) (string, error) {
 	addr := l.kept.Targets[name]
 	if addr == "" {
-		base, err := l.Sim.Listen(name, "127.0.0.1:0")
+		base, err := l.firstListen(name)
 		if err != nil {
 			return "", err
 		}
@@ -96,4 +96,27 @@ func (l *Local) listenSim(name string) (string, error) {
 		return "", fmt.Errorf("the simulated target %s needs the address %s again, which open operations in %s are bound to (%w); end the program that uses it", name, addr, l.options.Dir, err)
 	}
 	return base, nil
+}
+
+// Ports that are kept over a restart lie below those that systems give to outgoing connections, so that no client's
+// connection sits on one when the laptop comes back.
+const (
+	keptPortMin   = 20000
+	keptPorts     = 12000
+	keptPortTries = 50
+)
+
+// firstListen gives a simulated target its first address.
+func (l *Local) firstListen(name string) (string, error) {
+	if l.options.Dir == "" {
+		return l.Sim.Listen(name, "127.0.0.1:0")
+	}
+	var err error
+	for range keptPortTries {
+		var base string
+		if base, err = l.Sim.Listen(name, fmt.Sprintf("127.0.0.1:%d", keptPortMin+NewSeed()%keptPorts)); err == nil {
+			return base, nil
+		}
+	}
+	return "", err
 }
