@@ -13,6 +13,9 @@ func (r *Runner) Execute(ctx context.Context, in execution.Travel) (execution.Tr
 	if err != nil {
 		return execution.Travel{}, err
 	}
+	if unplanned(&v.run) {
+		return travel(in.Run, execution.NextHold), nil
+	}
 	for range stepsMax {
 		m := r.next(v)
 		if m.Action != operation.ActionSend && m.Action != operation.ActionReplay {
@@ -29,6 +32,12 @@ func (r *Runner) Execute(ctx context.Context, in execution.Travel) (execution.Tr
 		}
 	}
 	return travel(in.Run, execution.NextAgain), nil
+}
+
+// unplanned says that Plan has not come to its end, and nobody is asked about it: there is nothing to act on or to ask
+// yet. The run stays due, so whoever comes too early takes nothing away from Plan.
+func unplanned(run *operation.Run) bool {
+	return len(run.Stages) == 0 && run.Question == nil && run.Status == operation.RunStarted
 }
 
 // timeLeftFor: with no time left at the start nothing is written, so that no claim ends without its request.
