@@ -56,6 +56,22 @@ func TestR02_NoTimeLeftWritesNothing(t *testing.T) {
 	b.sent(0)
 }
 
+// An execute that comes before the plan has ended asks nobody and writes nothing; the plan then goes on as ever.
+func TestR06_ExecuteBeforeThePlanWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, run := b.event(goodBody)
+	before := b.everything()
+	b.wantNext(b.execute(run.ID), execution.NextHold)
+	if diff := cmp.Diff(before, b.everything()); diff != "" {
+		t.Errorf("something was written (-before +after):\n%s", diff)
+	}
+	b.plan(run.ID)
+	if planned := b.run(run.ID); len(planned.Stages) == 0 || planned.Status != operation.RunStarted {
+		t.Errorf("afterwards the run is %s with %d stages", planned.Status, len(planned.Stages))
+	}
+}
+
 // A rival claims between our reading and our claim: we send nothing and decide anew.
 func TestR01_LostClaimSendsNothing(t *testing.T) {
 	t.Parallel()
