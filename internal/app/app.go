@@ -17,9 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/sfn"
-
 	"holdfast/internal/clock"
 	"holdfast/internal/execution"
 	"holdfast/internal/identity"
@@ -77,8 +74,8 @@ var ErrNoSecret = errors.New("this secret is not configured")
 type Parts struct {
 	Clock   clock.Clock
 	Random  io.Reader
-	Dynamo  *dynamodb.Client
-	States  *sfn.Client
+	Dynamo  ledger.API
+	States  execution.API
 	Secrets Secrets
 	Fold    ledger.Fold // for handlers that read operations
 	Log     *slog.Logger

@@ -19,6 +19,9 @@ type Clock interface {
 	Mono() time.Duration
 	// SleepUntil returns nil once Now is at or after t, or ctx's error when that ends first.
 	SleepUntil(ctx context.Context, t time.Time) error
+	// AfterFunc calls f once, when Now is at or after t, unless stop comes first. f runs beside the caller and must not
+	// wait for it. Once stop has returned, f has either ended or will never run.
+	AfterFunc(t time.Time, f func()) (stop func())
 }
 
 // Movable is the machine's clock plus an offset that can grow. The zero offset is real time.
@@ -87,5 +90,20 @@ func (c *Movable) SleepUntil(ctx context.Context, t time.Time) error {
 			timer.Stop()
 			return ctx.Err()
 		}
+	}
+}
+
+// AfterFunc implements Clock. It costs one goroutine until f has run or stop was called.
+func (c *Movable) AfterFunc(t time.Time, f func()) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() {
+		if c.SleepUntil(ctx, t) == nil {
+			f()
+		}
+	})
+	return func() {
+		cancel()
+		work.Wait()
 	}
 }

@@ -39,8 +39,8 @@ type Travel struct {
 	AskTimeout int             `json:"ask_timeout"` // seconds; for Ask
 }
 
-// client is the part of the Step Functions API that is used.
-type client interface {
+// API is the part of the Step Functions API that is used; *sfn.Client is one.
+type API interface {
 	StartExecution(context.Context, *sfn.StartExecutionInput, ...func(*sfn.Options)) (*sfn.StartExecutionOutput, error)
 	DescribeExecution(context.Context, *sfn.DescribeExecutionInput, ...func(*sfn.Options)) (*sfn.DescribeExecutionOutput, error)
 	SendTaskSuccess(context.Context, *sfn.SendTaskSuccessInput, ...func(*sfn.Options)) (*sfn.SendTaskSuccessOutput, error)
@@ -48,7 +48,7 @@ type client interface {
 
 // Executions speaks to Step Functions about one state machine.
 type Executions struct {
-	Client client
+	Client API
 	// Machine is the ARN of the state machine.
 	Machine string
 	// Arn makes an execution's ARN from the machine's and the execution's name.

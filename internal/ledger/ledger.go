@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -16,9 +17,20 @@ import (
 // it stands. It must be pure, and give the same operation when the fact is applied a second time.
 type Fold func(op operation.Operation, attempt operation.AttemptID, fact []byte) (operation.Operation, error)
 
+// API is the part of the DynamoDB API that the ledger works with; *dynamodb.Client is one.
+type API interface {
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+}
+
 // Options are what a Ledger is made of.
 type Options struct {
-	Client  *dynamodb.Client
+	Client  API
 	Table   string
 	Clock   clock.Clock
 	WriteID func() string // random and never repeated, at most WriteIDBytesMax bytes, without spaces

@@ -306,13 +306,14 @@ func (l *Local) aroundStates() http.RoundTripper {
 func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {
 	cfg := awsConfig()
 	parts := app.Parts{Clock: l.Clock, Secrets: l.Secrets, Fold: fold, Log: l.log, OnCall: l.options.OnCall}
-	parts.Dynamo = dynamodb.NewFromConfig(cfg, ledger.Bounded, func(o *dynamodb.Options) {
+	client := dynamodb.NewFromConfig(cfg, ledger.Bounded, func(o *dynamodb.Options) {
 		if url := endpoint("DYNAMODB"); url != "" {
 			o.BaseEndpoint = &url
 			return
 		}
 		o.HTTPClient, o.BaseEndpoint = l.Dynamo.Transport(), &l.DynamoDB
 	})
+	parts.Dynamo = client
 	parts.States = sfn.NewFromConfig(cfg, func(o *sfn.Options) {
 		if url := endpoint("SFN"); url != "" {
 			o.BaseEndpoint = &url
@@ -320,7 +321,7 @@ func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {
 		}
 		o.HTTPClient, o.BaseEndpoint = &http.Client{Transport: l.aroundStates()}, &l.Addresses.States
 	})
-	if err := makeTable(ctx, parts.Dynamo); err != nil {
+	if err := makeTable(ctx, client); err != nil {
 		return nil, err
 	}
 	return app.New(ctx, l.Config, parts)

@@ -202,16 +202,14 @@ func TestR10_NoSecretInAnyTextOfAnAttempt(t *testing.T) {
 	}
 }
 
-// slowToWake is a clock whose sleeper takes until release to return after it was called off.
+// slowToWake is a clock whose waiter takes until release to end after it was called off.
 type slowToWake struct {
 	*clock.Movable
 	release chan struct{}
 }
 
-func (c *slowToWake) SleepUntil(ctx context.Context, _ time.Time) error {
-	<-ctx.Done()
-	<-c.release
-	return ctx.Err()
+func (c *slowToWake) AfterFunc(time.Time, func()) (stop func()) {
+	return func() { <-c.release }
 }
 
 // B074: Send waits for its own watcher, so that it cannot thaw inside somebody else's request.

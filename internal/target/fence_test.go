@@ -23,10 +23,7 @@ type stillClock struct {
 func (c *stillClock) Now() time.Time      { return c.wall }
 func (c *stillClock) Mono() time.Duration { return c.mono }
 
-func (c *stillClock) SleepUntil(ctx context.Context, _ time.Time) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
+func (c *stillClock) AfterFunc(time.Time, func()) (stop func()) { return func() {} }
 
 func TestR03_FenceRefusesByEitherClock(t *testing.T) {
 	t.Parallel()

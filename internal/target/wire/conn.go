@@ -50,12 +50,12 @@ func (g *gate) ask() error {
 // errOver is the cause of a context that ended by our own deadline.
 var errOver = errors.New("the time for this request is over")
 
-// watch ends the request at its deadline: it cancels ctx, which ends dialing, and makes every read and write on
-// the connection fail. It owns one goroutine, which finish waits for.
+// watch ends the request at its deadline, or with the caller's context: it cancels ctx, which ends dialing, and makes
+// every read and write on the connection fail. What it started has ended when finish returns.
 type watch struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	done   chan struct{}
+	stop   []func()
 	mu     sync.Mutex
 	conn   net.Conn
 	over   bool
@@ -63,15 +63,25 @@ type watch struct {
 
 func newWatch(parent context.Context, c clock.Clock, timeout time.Duration) *watch {
 	ctx, cancel := context.WithCancelCause(parent)
-	w := &watch{ctx: ctx, cancel: cancel, done: make(chan struct{})}
-	until := c.Now().Add(timeout)
-	go func() {
-		defer close(w.done)
-		if c.SleepUntil(ctx, until) == nil {
-			cancel(errOver)
-		}
+	w := &watch{ctx: ctx, cancel: cancel}
+	var called sync.WaitGroup
+	called.Add(1)
+	detach := context.AfterFunc(parent, func() {
+		defer called.Done()
 		w.abort()
-	}()
+	})
+	w.stop = []func(){
+		c.AfterFunc(c.Now().Add(timeout), func() {
+			cancel(errOver)
+			w.abort()
+		}),
+		func() {
+			if detach() {
+				called.Done()
+			}
+			called.Wait()
+		},
+	}
 	return w
 }
 
@@ -100,7 +110,9 @@ func (w *watch) ended() bool { return w.ctx.Err() != nil }
 
 func (w *watch) finish() {
 	w.cancel(nil)
-	<-w.done
+	for _, stop := range w.stop {
+		stop()
+	}
 	if w.conn != nil {
 		_ = w.conn.Close()
 	}
