@@ -1,6 +1,7 @@
 package samtemplate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -117,6 +118,33 @@ func TestEnvironment_NamesEverythingThatIsMissing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `"`+name+`"`) {
 			t.Errorf("the error does not name %s: %v", name, err)
 		}
+	}
+}
+
+// A condition that needs itself ended the process; many conditions that each use the one before twice took for ever.
+func TestEnvironment_ConditionsThatUseConditions(t *testing.T) {
+	t.Parallel()
+	text := strings.Builder{}
+	text.WriteString("Conditions:\n  Own: !Equals [!If [Loop, x, y], z]\n  Loop: !Not [!Equals [!If [Own, x, y], z]]\n  C0: !Equals [a, a]\n")
+	for n := 1; n <= 60; n++ {
+		fmt.Fprintf(&text, "  C%d: !Equals [!If [C%d, x, y], !If [C%d, x, y]]\n", n, n-1, n-1)
+	}
+	text.WriteString("Resources:\n  F: { Type: AWS::Serverless::Function, Properties: { Timeout: 1, Environment: { Variables: { V: !If [C60, yes, no] } } } }\n")
+	text.WriteString("  G: { Type: AWS::Serverless::Function, Properties: { Timeout: 1, Environment: { Variables: { V: !If [Loop, yes, no] } } } }\n")
+	parsed, err := samtemplate.Parse([]byte(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, err := parsed.Functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parsed.Environment(functions[0], nil)
+	if diff := cmp.Diff(map[string]string{"V": "yes"}, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if _, err := parsed.Environment(functions[1], nil); err == nil || !strings.Contains(err.Error(), "it needs itself") {
+		t.Errorf("a condition that needs itself: %v", err)
 	}
 }
 

@@ -16,9 +16,10 @@ type Values map[string]string
 // Environment evaluates the variables of a function. Its error names every value that is missing.
 func (t *Template) Environment(f Function, known Values) (map[string]string, error) {
 	env := map[string]string{}
+	e := &evaluation{t: t, known: known, conditions: map[string]*bool{}}
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(f.Environment)) {
-		v, err := t.evaluate(f.Environment[name], known)
+		v, err := e.evaluate(f.Environment[name])
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("template: %s, variable %s: %w", f.ID, name, err))
 			continue
@@ -31,7 +32,15 @@ func (t *Template) Environment(f Function, known Values) (map[string]string, err
 	return env, nil
 }
 
-func (t *Template) evaluate(v any, known Values) (string, error) {
+// evaluation is one look at a template with what a stack knows. A condition is evaluated once, so that many uses of one
+// cost no more than one, and one that needs itself is seen.
+type evaluation struct {
+	t          *Template
+	known      Values
+	conditions map[string]*bool // nil while it is evaluated
+}
+
+func (e *evaluation) evaluate(v any) (string, error) {
 	if s, ok := v.(string); ok {
 		return s, nil
 	}
@@ -41,20 +50,20 @@ func (t *Template) evaluate(v any, known Values) (string, error) {
 	}
 	switch arg, _ := c.Arg.(string); c.Name {
 	case "Ref", "GetAtt":
-		return t.lookUp(arg, known)
+		return e.lookUp(arg)
 	case "Sub":
-		return t.substitute(arg, known)
+		return e.substitute(arg)
 	case "If":
-		return t.choose(c.Arg, known)
+		return e.choose(c.Arg)
 	}
 	return "", fmt.Errorf("!%s is not understood here", c.Name)
 }
 
-func (t *Template) lookUp(name string, known Values) (string, error) {
-	if v, ok := known[name]; ok {
+func (e *evaluation) lookUp(name string) (string, error) {
+	if v, ok := e.known[name]; ok {
 		return v, nil
 	}
-	if d := t.Parameters[name]; d != nil {
+	if d := e.t.Parameters[name]; d != nil {
 		return *d, nil
 	}
 	return "", fmt.Errorf("no value is given for %q", name)
@@ -62,10 +71,10 @@ func (t *Template) lookUp(name string, known Values) (string, error) {
 
 var placeholder = regexp.MustCompile(`\$\{([^!}][^}]*)\}`)
 
-func (t *Template) substitute(text string, known Values) (string, error) {
+func (e *evaluation) substitute(text string) (string, error) {
 	var wrong []error
 	out := placeholder.ReplaceAllStringFunc(text, func(found string) string {
-		v, err := t.lookUp(strings.TrimSuffix(strings.TrimPrefix(found, "${"), "}"), known)
+		v, err := e.lookUp(strings.TrimSuffix(strings.TrimPrefix(found, "${"), "}"))
 		if err != nil {
 			wrong = append(wrong, err)
 		}
@@ -74,35 +83,53 @@ func (t *Template) substitute(text string, known Values) (string, error) {
 	return out, errors.Join(wrong...)
 }
 
-func (t *Template) choose(arg any, known Values) (string, error) {
+func (e *evaluation) choose(arg any) (string, error) {
 	parts, _ := arg.([]any)
 	if len(parts) != 3 {
 		return "", errors.New("!If takes a condition, a value if it holds and a value if not")
 	}
 	name, _ := parts[0].(string)
-	holds, err := t.holds(t.Conditions[name], known)
+	holds, err := e.condition(name)
 	if err != nil {
 		return "", fmt.Errorf("condition %q: %w", name, err)
 	}
 	if holds {
-		return t.evaluate(parts[1], known)
+		return e.evaluate(parts[1])
 	}
-	return t.evaluate(parts[2], known)
+	return e.evaluate(parts[2])
 }
 
-func (t *Template) holds(condition any, known Values) (bool, error) {
+func (e *evaluation) condition(name string) (bool, error) {
+	settled, met := e.conditions[name]
+	switch {
+	case settled != nil:
+		return *settled, nil
+	case met:
+		return false, errors.New("it needs itself; let it depend on parameters only")
+	}
+	e.conditions[name] = nil
+	holds, err := e.holds(e.t.Conditions[name])
+	if err != nil {
+		delete(e.conditions, name)
+		return false, err
+	}
+	e.conditions[name] = &holds
+	return holds, nil
+}
+
+func (e *evaluation) holds(condition any) (bool, error) {
 	c, _ := condition.(Call)
 	args, _ := c.Arg.([]any)
 	switch {
 	case c.Name == "Not" && len(args) == 1:
-		inner, err := t.holds(args[0], known)
+		inner, err := e.holds(args[0])
 		return !inner, err
 	case c.Name == "Equals" && len(args) == 2:
-		a, err := t.evaluate(args[0], known)
+		a, err := e.evaluate(args[0])
 		if err != nil {
 			return false, err
 		}
-		b, err := t.evaluate(args[1], known)
+		b, err := e.evaluate(args[1])
 		return a == b, err
 	}
 	return false, errors.New("only !Not and !Equals are understood in conditions, and it must be declared")
