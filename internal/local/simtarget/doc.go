@@ -24,5 +24,6 @@ const (
 	faultDelayMax     = 366 * 24 * time.Hour
 	indexedValueBytes = 512      // longer stored values cannot be looked up
 	controlBytesMax   = 64 << 10 // one control request
+	sourceBytes       = 4096     // most that is buffered while a request is read
 	pageEffectsMax    = 200      // newest effects shown on the page
 )

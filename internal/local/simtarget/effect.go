@@ -38,7 +38,7 @@ func (t *target) effect(c call, sc scope) outcome {
 		return outcome{reply: entry.reply}
 	case c.wire.Kind == KindLateCommit:
 		t.commitLater(c, entry)
-		return outcome{action: hang}
+		return outcome{action: ActionHang}
 	}
 	good := t.commit(c, sc)
 	out := t.afterEffect(c, good)
@@ -208,7 +208,7 @@ func (t *target) commitOne(c call, sc scope) (*record, bool, *Answer) {
 		}
 	}
 	rec := col.insert(doc, t.sim.clock.Now(), t.rng)
-	t.tally.add(t.effectOf(c, sc, rec))
+	t.made(c, t.effectOf(c, sc, rec), rec)
 	return rec, true, nil
 }
 

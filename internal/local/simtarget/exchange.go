@@ -32,7 +32,8 @@ type exchange struct {
 
 var errBodyTooLarge = errors.New("the request body is too large")
 
-func readExchange(req *http.Request, conn int) (*exchange, error) {
+// readExchange reads a request to its end.
+func (t *target) readExchange(req *http.Request) (*exchange, error) {
 	raw, err := io.ReadAll(io.LimitReader(req.Body, requestBytesMax+1))
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func readExchange(req *http.Request, conn int) (*exchange, error) {
 	if len(raw) > requestBytesMax {
 		return nil, errBodyTooLarge
 	}
-	x := &exchange{method: req.Method, path: req.URL.Path, query: req.URL.Query(), header: req.Header, raw: raw, conn: conn}
+	x := &exchange{method: req.Method, path: req.URL.Path, query: req.URL.Query(), header: req.Header, raw: raw}
 	x.json = decodeJSON(raw)
 	x.readGraphQL()
 	return x, nil

@@ -247,6 +247,13 @@ func (s *faultSet) add(f Fault) (Fault, error) {
 	return f, nil
 }
 
+// any is true when a switch is set.
+func (s *faultSet) any() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.faults) > 0
+}
+
 // remove drops the switches of a target, or the one with the id; empty texts match all.
 func (s *faultSet) remove(target, id string) (removed int) {
 	s.mu.Lock()

@@ -3,7 +3,6 @@ package simtarget
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -38,20 +37,13 @@ func (w *wire) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *wire) record(f func(*Connection)) {
-	w.t.mu.Lock()
-	defer w.t.mu.Unlock()
-	f(w.note)
-}
+func (w *wire) record(f func(*Connection)) { w.t.noted(w.note, f) }
 
 // serve answers the requests of one connection until one side ends it.
 func (s *Sim) serve(t *target, c net.Conn) {
-	w := &wire{Conn: c, t: t}
-	t.mu.Lock()
-	w.note = t.tally.open()
-	t.mu.Unlock()
+	w := &wire{Conn: c, t: t, note: t.opened()}
 	defer w.record(func(c *Connection) { c.Open = false })
-	if len(s.faults.take(t.spec.Target, atAccept)) > 0 {
+	if s.resetAtAccept(t) {
 		w.struck(KindResetBeforeFirstByte)
 		cutConn(c)
 		return
@@ -69,30 +61,24 @@ func (w *wire) struck(k Kind) {
 func (s *Sim) serveOne(w *wire, br *bufio.Reader) bool {
 	w.allow = headerBytesMax + requestBytesMax
 	req, err := http.ReadRequest(br)
-	if err != nil {
-		if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
-			w.send(reply{status: http.StatusBadRequest}, http.MethodGet, true)
-		}
+	switch {
+	case gone(err):
 		return false
+	case err != nil:
+		return s.finish(w, br, refuse(s.clock.Now(), http.StatusBadRequest, http.MethodGet))
 	}
 	w.record(func(c *Connection) { c.Requests++ })
-	if len(s.faults.take(w.t.spec.Target, atHeaders, w.t.candidates(req)...)) > 0 {
-		w.struck(KindResetAfterHeaders)
-		cutConn(w.Conn)
-		return false
+	if s.resetAtHeaders(w.t, req) {
+		return s.finish(w, br, Exchange{Action: ActionCut, Fault: KindResetAfterHeaders})
 	}
 	if strings.EqualFold(req.Header.Get("Expect"), "100-continue") {
 		fmt.Fprint(w, "HTTP/1.1 100 Continue\r\n\r\n")
 	}
-	x, err := readExchange(req, w.note.ID)
-	switch {
-	case errors.Is(err, errBodyTooLarge):
-		w.send(reply{status: http.StatusRequestEntityTooLarge}, req.Method, true)
-		return false
-	case err != nil:
+	x, err := w.t.readExchange(req)
+	if gone(err) {
 		return false // the sender went away inside its request: nothing happened
 	}
-	return s.finish(w, br, req, w.t.handle(x))
+	return s.finish(w, br, s.carryOut(w.t, w.note, req, x, err))
 }
 
 // candidates are the routes that a request's head leaves possible.
@@ -109,52 +95,34 @@ func (t *target) candidates(req *http.Request) (routes []*Route) {
 	return routes
 }
 
-// finish does on the wire what the outcome says.
-func (s *Sim) finish(w *wire, br *bufio.Reader, req *http.Request, out outcome) bool {
-	if out.fault != "" {
-		w.struck(out.fault)
+// finish does on the wire what the exchange says; it reports whether the connection can carry another request.
+func (s *Sim) finish(w *wire, br *bufio.Reader, ex Exchange) bool {
+	if ex.Fault != "" {
+		w.struck(ex.Fault)
 	}
-	if !out.until.IsZero() && s.clock.SleepUntil(s.ctx, out.until) != nil {
+	if !ex.At.IsZero() && s.clock.SleepUntil(s.ctx, ex.At) != nil {
 		return false
 	}
-	if out.done != nil {
-		out.done()
+	if ex.Done != nil {
+		ex.Done()
 	}
-	switch out.action {
-	case cut:
+	switch ex.Action {
+	case ActionCut:
 		cutConn(w.Conn)
 		return false
-	case hang:
+	case ActionHang:
 		w.allow = headerBytesMax + requestBytesMax
 		io.Copy(io.Discard, br)
 		return false
-	case half:
-		raw := out.reply.bytes(w.date(s), req.Method, false)
-		w.Write(raw[:halfOf(len(raw), len(out.reply.body))])
-		return false
-	case answerThenBreak:
-		if w.send(out.reply, req.Method, false) == nil {
-			br.Peek(1)
-			cutConn(w.Conn)
-		}
+	}
+	if _, err := w.Write(ex.Answer); err != nil {
 		return false
 	}
-	return w.send(out.reply, req.Method, req.Close) == nil && !req.Close
-}
-
-// halfOf ends inside the body, or inside the head of an answer without one.
-func halfOf(all, body int) int {
-	if body == 0 {
-		return all / 2
+	if ex.Action == ActionAnswerThenCut {
+		br.Peek(1)
+		cutConn(w.Conn)
 	}
-	return all - (body+1)/2
-}
-
-func (w *wire) date(s *Sim) time.Time { return s.clock.Now() }
-
-func (w *wire) send(r reply, method string, last bool) error {
-	_, err := w.Write(r.bytes(w.date(w.t.sim), method, last))
-	return err
+	return ex.Action == ActionAnswer && !ex.Last
 }
 
 // bytes is the answer's HTTP/1.1 form.

@@ -15,22 +15,25 @@ import (
 	"holdfast/internal/clock"
 )
 
-// Options make a simulation. Seed decides every id and every probability.
+// Options make a simulation. Seed decides every id and every probability. Specs are shared, not copied: do not
+// change them afterwards.
 type Options struct {
-	Clock clock.Clock
-	Specs []Spec
-	Seed  uint64
+	Clock    clock.Clock
+	Specs    []Spec
+	Seed     uint64
+	OnEffect func(Commit) // nil, or called at each commit, in order for each target; it must not call the Sim
 }
 
 // Sim runs the simulated targets. It is safe for use by several goroutines.
 type Sim struct {
-	clock   clock.Clock
-	targets map[string]*target
-	names   []string
-	faults  faultSet
-	ctx     context.Context // ends with Close; every waiting goroutine hangs on it
-	cancel  context.CancelFunc
-	work    sync.WaitGroup
+	clock    clock.Clock
+	onEffect func(Commit)
+	targets  map[string]*target
+	names    []string
+	faults   faultSet
+	ctx      context.Context // ends with Close; every waiting goroutine hangs on it
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
 
 	mu        sync.Mutex
 	closed    bool
@@ -38,16 +41,19 @@ type Sim struct {
 	used      map[string]bool   // targets that something was told the address of
 	real      map[string]string // what is not simulated here, by its name
 	conns     map[net.Conn]bool
+	late      map[int]func() // stops of what is still to come
+	lateMade  int
 }
 
 var errClosed = errors.New("the simulated targets are closed")
 
 // New returns a simulation that serves nothing yet. Close ends it.
 func New(o Options) *Sim {
-	s := &Sim{clock: o.Clock, targets: map[string]*target{}, conns: map[net.Conn]bool{}, used: map[string]bool{}}
+	s := &Sim{clock: o.Clock, onEffect: o.OnEffect, targets: map[string]*target{}, conns: map[net.Conn]bool{}, used: map[string]bool{}, late: map[int]func(){}}
 	s.faults.rng = rand.New(rand.NewPCG(o.Seed, o.Seed+1))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	for _, spec := range o.Specs {
+	for i := range o.Specs {
+		spec := &o.Specs[i]
 		s.targets[spec.Target] = newTarget(s, spec, o.Seed)
 		s.names = append(s.names, spec.Target)
 	}
@@ -125,9 +131,9 @@ func (s *Sim) Dial(ctx context.Context, name string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.used[name] = true
-	s.mu.Unlock()
+	if err := s.use(name); err != nil {
+		return nil, err
+	}
 	mine, theirs := net.Pipe()
 	if err := s.admit(t, theirs); err != nil {
 		return nil, errors.Join(err, mine.Close(), theirs.Close())
@@ -160,13 +166,30 @@ func (s *Sim) dismiss(c net.Conn) {
 	c.Close()
 }
 
-// later runs f once the clock has reached at, unless the simulation is closed first.
+// later runs f once the clock has reached at, unless the simulation is closed first. It costs no goroutine of ours.
 func (s *Sim) later(at time.Time, f func()) {
-	s.work.Go(func() {
-		if s.clock.SleepUntil(s.ctx, at) == nil {
-			f()
-		}
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.lateMade++
+	id := s.lateMade
+	s.late[id] = s.clock.AfterFunc(at, func() { s.runLate(id, f) })
+}
+
+// runLate runs what later put off. Close waits for it as long as its stop is in the map, so that leaves last.
+func (s *Sim) runLate(id int, f func()) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return
+	}
+	f()
+	s.mu.Lock()
+	delete(s.late, id)
+	s.mu.Unlock()
 }
 
 // SetFault adds a switch and returns it with its id.
@@ -175,7 +198,7 @@ func (s *Sim) SetFault(f Fault) (Fault, error) {
 	if err != nil {
 		return f, err
 	}
-	if err := checkFault(t.spec, f); err != nil {
+	if err := checkFault(*t.spec, f); err != nil {
 		return f, err
 	}
 	return s.faults.add(f)
@@ -194,6 +217,17 @@ func (s *Sim) Effects() map[string]Report {
 		out[name] = t.report()
 	}
 	return out
+}
+
+// Counts reports one target's counters without building a report; zero for an unknown target.
+func (s *Sim) Counts(name string) Counts {
+	t := s.targets[name]
+	if t == nil {
+		return Counts{}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tally.counts()
 }
 
 // Reset empties the targets and removes all switches. Late commits that are still to come do not happen.
@@ -217,7 +251,11 @@ func (s *Sim) Close() error {
 	for c := range s.conns {
 		c.Close()
 	}
+	stops := slices.Collect(maps.Values(s.late))
 	s.mu.Unlock()
+	for _, stop := range stops {
+		stop()
+	}
 	s.work.Wait()
 	return nil
 }

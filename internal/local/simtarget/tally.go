@@ -1,6 +1,9 @@
 package simtarget
 
-import "maps"
+import (
+	"maps"
+	"time"
+)
 
 // Effect is one commit at a target.
 type Effect struct {
@@ -15,6 +18,22 @@ type Effect struct {
 	Path       string `json:"path"`
 	BodyDigest string `json:"body_digest"` // SHA-256 of the body's bytes
 	BodyBytes  int    `json:"body_bytes"`
+}
+
+// Commit is one effect at the moment at which it happens.
+type Commit struct {
+	Effect
+	Target     string
+	Collection string
+	At         time.Time // the target's clock
+	Number     int       // which effect of this target it is, from 1
+	Earlier    int       // effects of the same operation, route and target before it; 0 unless it is a second effect
+	Late       bool      // it came after its request was over (KindLateCommit)
+}
+
+// Counts are one target's counters.
+type Counts struct {
+	Effects, Requests, Replays, Updates int
 }
 
 // Connection is what one connection carried.
@@ -43,19 +62,36 @@ type Report struct {
 type tally struct {
 	requests, replays, updates int
 	byOperation, byRoute       map[string]int
+	byBoth                     map[[2]string]int // route and operation
 	effects                    []Effect
 	connections                []*Connection
 	connectionsMade            int
 }
 
 func newTally() tally {
-	return tally{byOperation: map[string]int{}, byRoute: map[string]int{}}
+	return tally{byOperation: map[string]int{}, byRoute: map[string]int{}, byBoth: map[[2]string]int{}}
 }
 
 func (t *tally) add(e Effect) {
 	t.effects = append(t.effects, e)
 	t.byOperation[e.Operation]++
 	t.byRoute[e.Route]++
+	t.byBoth[[2]string{e.Route, e.Operation}]++
+}
+
+func (t *tally) counts() Counts {
+	return Counts{Effects: len(t.effects), Requests: t.requests, Replays: t.replays, Updates: t.updates}
+}
+
+// made counts a commit and tells the hook.
+func (t *target) made(c call, e Effect, rec *record) {
+	t.tally.add(e)
+	if t.sim.onEffect == nil {
+		return
+	}
+	who := [2]string{e.Route, e.Operation}
+	t.sim.onEffect(Commit{Effect: e, Target: t.spec.Target, Collection: c.route.Effect.In, At: rec.at,
+		Number: len(t.tally.effects), Earlier: t.tally.byBoth[who] - 1, Late: c.wire.Kind == KindLateCommit})
 }
 
 // open remembers a connection; the oldest are forgotten.
@@ -67,6 +103,20 @@ func (t *tally) open() *Connection {
 		t.connections = t.connections[len(t.connections)-connectionLogMax:]
 	}
 	return c
+}
+
+// opened remembers a new connection of the target.
+func (t *target) opened() *Connection {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tally.open()
+}
+
+// noted changes what is remembered of a connection.
+func (t *target) noted(note *Connection, f func(*Connection)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f(note)
 }
 
 func (t *target) report() Report {

@@ -15,7 +15,7 @@ const timeShape = "2006-01-02T15:04:05.000Z"
 // target is one simulated system. Everything below mu changes only while it is held.
 type target struct {
 	sim  *Sim
-	spec Spec
+	spec *Spec
 
 	mu          sync.Mutex
 	epoch       int // grows with each reset; what was begun before does not commit after
@@ -25,7 +25,7 @@ type target struct {
 	tally       tally
 }
 
-func newTarget(s *Sim, spec Spec, seed uint64) *target {
+func newTarget(s *Sim, spec *Spec, seed uint64) *target {
 	h := fnv.New64a()
 	h.Write([]byte(spec.Target))
 	t := &target{sim: s, spec: spec, rng: rand.New(rand.NewPCG(seed, h.Sum64()))}
@@ -51,21 +51,10 @@ type reply struct {
 	body   []byte
 }
 
-// action is what the wire does with the reply.
-type action int
-
-const (
-	answer action = iota
-	cut
-	hang
-	half
-	answerThenBreak
-)
-
 // outcome is what one request led to.
 type outcome struct {
 	reply  reply
-	action action
+	action Action
 	until  time.Time // when the reply may go; zero: at once
 	done   func()    // called then, before the reply
 	fault  Kind
@@ -224,7 +213,7 @@ func proxyReply() reply {
 func (t *target) beforeEffect(c call, sc scope) (outcome, bool) {
 	switch c.wire.Kind {
 	case KindResetAfterRequest:
-		return outcome{action: cut}, true
+		return outcome{action: ActionCut}, true
 	case KindProxyBefore:
 		return outcome{reply: proxyReply()}, true
 	case KindLimited:
@@ -248,13 +237,13 @@ func (t *target) afterEffect(c call, good reply) outcome {
 	sc := t.scope(c.x)
 	switch c.wire.Kind {
 	case KindLostAfterCommit:
-		out.action = cut
+		out.action = ActionCut
 	case KindHangAfterCommit, KindLateCommit:
-		out.action = hang
+		out.action = ActionHang
 	case KindHalfAnswer:
-		out.action = half
+		out.action = ActionHalf
 	case KindKeepaliveBreak:
-		out.action = answerThenBreak
+		out.action = ActionAnswerThenCut
 	case KindLateAnswer:
 		out.until = t.sim.clock.Now().Add(time.Duration(c.wire.Delay))
 	case KindBrokenAfter:
