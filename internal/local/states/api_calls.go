@@ -67,7 +67,7 @@ func (s *Server) apiDescribeStateMachine(body []byte) (any, error) {
 		return nil, apiErrorf("StateMachineDoesNotExist", "State Machine Does Not Exist: '%s'", in.StateMachineArn)
 	}
 	return map[string]any{
-		"stateMachineArn": m.arn, "name": m.name, "status": "ACTIVE", "definition": string(m.definition),
+		"stateMachineArn": m.arn, "name": m.name, "status": "ACTIVE", "definition": string(m.definition.text),
 		"roleArn": roleArn, "type": "STANDARD", "creationDate": epoch(m.created),
 	}, nil
 }

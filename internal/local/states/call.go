@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -15,7 +16,7 @@ type call struct {
 	timeout, heartbeat       int64 // seconds
 	hasTimeout, hasHeartbeat bool
 
-	back  chan reply // takes the function's reply
+	reply *reply     // the function's, until the runner takes it; the execution's mu guards it
 	token *tokenTask // nil without a token
 	until time.Time  // when the task times out
 }
@@ -40,8 +41,7 @@ func (c *call) perform() (*document, *fault) {
 	if bad := c.openToken(started); bad != nil {
 		return nil, bad
 	}
-	c.back = make(chan reply, 1)
-	x.server.invoke(c.functionArn, c.payload.bytes(), c.back)
+	c.invoke()
 	return c.finish(c.await())
 }
 
@@ -51,7 +51,7 @@ func (c *call) openToken(started time.Time) *fault {
 	if !v.state.task.byToken {
 		return nil
 	}
-	c.token = &tokenTask{x: v.x, answer: make(chan answer, 1), until: c.until}
+	c.token = &tokenTask{x: v.x, until: c.until}
 	if c.hasHeartbeat {
 		c.token.beat = time.Duration(c.heartbeat) * time.Second
 		c.token.nextBeat = started.Add(c.token.beat)
@@ -66,54 +66,102 @@ func (c *call) openToken(started time.Time) *fault {
 }
 
 // invoke calls a function without waiting for it. The number of calls in progress is bounded like Lambda's.
-func (s *Server) invoke(functionArn string, payload []byte, back chan<- reply) {
+func (c *call) invoke() {
+	s := c.visit.x.server
 	if s.calls.Add(1) > s.maxCalls {
 		s.calls.Add(-1)
-		back <- reply{bad: &fault{name: errTooManyRequests, cause: causeTooManyRequests}}
+		c.put(reply{bad: &fault{name: errTooManyRequests, cause: causeTooManyRequests}})
 		return
 	}
-	s.work.Go(func() {
+	s.work.pending.Add(1) // the runner, which is counted too, is here
+	s.work.beside(functionName(c.functionArn)+" of "+c.visit.x.name, func() {
 		defer s.calls.Add(-1)
-		out, fnErr, err := s.invoker.Invoke(s.ctx, functionArn, payload)
-		back <- reply{out, functionFault(fnErr, err)}
+		out, fnErr, err := s.invoker.Invoke(s.ctx, c.functionArn, c.payload.bytes())
+		c.put(reply{out, functionFault(fnErr, err)})
 	})
 }
 
-// await returns the answer that ends the call, or interrupted when the execution or the server ended first.
-func (c *call) await() (a answer, timedOut *fault, interrupted bool) {
-	rang, bell := newBell()
-	timers := c.visit.x.server.timers
-	alarm := timers.add(c.nextAlarm(), bell)
-	defer func() { timers.remove(alarm) }()
-	var tokens <-chan answer
+// functionName is the name in a function's ARN, without its version; what is no ARN is a name already.
+func functionName(arn string) string {
+	_, name, isArn := strings.Cut(arn, ":function:")
+	if !isArn {
+		return arn
+	}
+	name, _, _ = strings.Cut(name, ":")
+	return name
+}
+
+// put leaves the function's reply for the runner. A call that has ended by then never looks at it.
+func (c *call) put(r reply) {
+	x := c.visit.x
+	x.mu.Lock()
+	c.reply = &r
+	x.mu.Unlock()
+	x.bell.Ring()
+}
+
+// callEnd is how a call ended: interrupted because the execution or the server ended, by a time that was over, or else
+// by an answer.
+type callEnd struct {
+	answer      answer
+	timedOut    *fault
+	interrupted bool
+}
+
+// await returns how the call ended.
+func (c *call) await() callEnd {
+	x := c.visit.x
+	at := c.nextAlarm()
+	due := x.server.alarms.set(at, x.bell.Ring)
+	defer func() { due.off() }()
 	if c.token != nil {
-		tokens = c.token.answer
 		defer c.token.end()
 	}
 	for {
-		select {
-		case r := <-c.back:
-			// Closing cuts calls off: what they report then is not the function's word.
-			if c.visit.x.server.ctx.Err() != nil {
-				return answer{}, nil, true
-			}
-			if a, over := c.replied(r); over {
-				return a, nil, false
-			}
-		case a := <-tokens:
-			c.lateSubmission()
-			return a, nil, false
-		case <-rang:
-			if a, bad, over := c.alarmed(); over {
-				return a, bad, false
-			}
-			alarm = timers.add(c.nextAlarm(), bell)
-		case <-c.visit.x.done:
-			return answer{}, nil, true
-		case <-c.visit.x.server.ctx.Done():
-			return answer{}, nil, true
+		x.bell.Wait()
+		if e, over := c.look(); over {
+			return e
+		}
+		if next := c.nextAlarm(); !next.Equal(at) {
+			due.off()
+			at, due = next, x.server.alarms.set(next, x.bell.Ring)
 		}
 	}
+}
+
+// look says whether the call has ended. Several things can have happened before the runner's turn; they count in this
+// order, whatever came first:
+//
+//  1. the server is closing, or the execution is closed: nothing else counts any more;
+//  2. a token's answer that was accepted: it was told that it counts;
+//  3. the function's reply;
+//  4. the time that is over.
+func (c *call) look() (callEnd, bool) {
+	x := c.visit.x
+	x.mu.Lock()
+	running, r := x.status == StatusRunning, c.reply
+	c.reply = nil
+	var accepted *answer
+	if c.token != nil {
+		accepted = c.token.answer
+	}
+	x.mu.Unlock()
+	// Asked after the reply was read: closing cuts calls off, and what they report then is not the function's word.
+	if !running || x.server.ctx.Err() != nil {
+		return callEnd{interrupted: true}, true
+	}
+	if accepted != nil {
+		if r != nil && r.bad == nil {
+			c.submitted(r.out)
+		}
+		return callEnd{answer: *accepted}, true
+	}
+	if r != nil {
+		if a, over := c.replied(*r); over {
+			return callEnd{answer: a}, true
+		}
+	}
+	return c.alarmed()
 }
 
 // nextAlarm is when the call has to be looked at, if nothing happens before. The heartbeat counts only with a token:
@@ -137,21 +185,10 @@ func (c *call) replied(r reply) (answer, bool) {
 		c.submitted(r.out)
 		return answer{}, false
 	}
-	if a, answered := c.token.end(); answered {
-		return a, true
+	if a := c.token.end(); a != nil {
+		return *a, true
 	}
 	return answer{bad: r.bad}, true
-}
-
-// lateSubmission records the submission of a task whose answer and reply came together.
-func (c *call) lateSubmission() {
-	select {
-	case r := <-c.back:
-		if r.bad == nil {
-			c.submitted(r.out)
-		}
-	default:
-	}
 }
 
 func (c *call) submitted(out []byte) {
@@ -160,37 +197,37 @@ func (c *call) submitted(out []byte) {
 
 // alarmed ends the call when a time is really over. An answer that was accepted in time counts, even if the alarm was
 // seen first.
-func (c *call) alarmed() (answer, *fault, bool) {
+func (c *call) alarmed() (callEnd, bool) {
 	now := c.visit.x.server.clock.Now()
 	timedOut := &fault{name: errTimeout}
 	if now.Before(c.until) {
 		if c.token == nil || c.token.beat == 0 || now.Before(c.token.dueBeat()) {
-			return answer{}, nil, false
+			return callEnd{}, false
 		}
 		timedOut.heartbeat = true
 	}
 	if c.token != nil {
-		if a, answered := c.token.end(); answered {
-			return a, nil, true
+		if a := c.token.end(); a != nil {
+			return callEnd{answer: *a}, true
 		}
 	}
-	return answer{}, timedOut, true
+	return callEnd{timedOut: timedOut}, true
 }
 
 // finish records how the call ended.
-func (c *call) finish(a answer, timedOut *fault, interrupted bool) (*document, *fault) {
+func (c *call) finish(e callEnd) (*document, *fault) {
 	x := c.visit.x
 	c.visit.failed = x.server.clock.Now()
 	switch {
-	case interrupted:
+	case e.interrupted:
 		return nil, nil
-	case timedOut != nil:
-		if x.record(Event{Type: c.event("TimedOut"), Resource: c.resource(), Error: timedOut.name}) == 0 {
+	case e.timedOut != nil:
+		if x.record(Event{Type: c.event("TimedOut"), Resource: c.resource(), Error: e.timedOut.name}) == 0 {
 			return nil, nil
 		}
-		return nil, timedOut
+		return nil, e.timedOut
 	}
-	out, bad := c.checked(a)
+	out, bad := c.checked(e.answer)
 	if bad != nil {
 		if x.record(Event{Type: c.event("Failed"), Resource: c.resource(), Error: bad.name, Cause: bad.cause}) == 0 {
 			return nil, nil

@@ -15,18 +15,18 @@ func TestAcceptedAnswerCountsWhateverIsSeenFirst(t *testing.T) {
 	for name, see := range map[string]func(*call) (answer, bool){
 		"the function's failure": func(c *call) (answer, bool) { return c.replied(reply{bad: &fault{name: "E"}}) },
 		"the timeout": func(c *call) (answer, bool) {
-			a, _, over := c.alarmed()
-			return a, over
+			e, over := c.alarmed()
+			return e.answer, over
 		},
 	} {
 		s, err := New(Options{Clock: clock.New(), Invoker: noFunction{}, NewToken: func() string { return "t" }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := &execution{server: s, status: StatusRunning}
+		x := &execution{server: s, status: StatusRunning, bell: goroutines{}.NewBell()}
 		now := s.clock.Now()
 		c := &call{visit: &visit{x: x, state: &state{task: &task{byToken: true}}}, until: now}
-		c.token = &tokenTask{x: x, answer: make(chan answer, 1), until: now.Add(time.Hour)}
+		c.token = &tokenTask{x: x, until: now.Add(time.Hour)}
 		if err := c.token.settle(answer{out: []byte(`"yes"`)}, now); err != nil {
 			t.Fatal(err)
 		}
@@ -37,8 +37,7 @@ func TestAcceptedAnswerCountsWhateverIsSeenFirst(t *testing.T) {
 	}
 }
 
-// A call that closing cut off reports an error; that is not the function's word and must not end the execution. The
-// two arrive together and either may be seen first, so it is tried often.
+// A call that closing cut off reports an error; that is not the function's word and must not end the execution.
 func TestCallCutOffByClosingIsNoFailure(t *testing.T) {
 	t.Parallel()
 	s, err := New(Options{Clock: clock.New(), Invoker: noFunction{}, NewToken: func() string { return "t" }})
@@ -46,13 +45,11 @@ func TestCallCutOffByClosingIsNoFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	for range 64 {
-		x := &execution{server: s, status: StatusRunning, done: make(chan struct{})}
-		c := &call{visit: &visit{x: x, state: &state{task: &task{}}}, until: s.clock.Now().Add(time.Hour), back: make(chan reply, 1)}
-		c.back <- reply{bad: &fault{name: "Lambda.SdkClientException"}}
-		if _, _, interrupted := c.await(); !interrupted {
-			t.Fatal("a call cut off by closing counted as the function's failure")
-		}
+	x := &execution{server: s, status: StatusRunning, bell: goroutines{}.NewBell()}
+	c := &call{visit: &visit{x: x, state: &state{task: &task{}}}, until: s.clock.Now().Add(time.Hour)}
+	c.put(reply{bad: &fault{name: "Lambda.SdkClientException"}})
+	if !c.await().interrupted {
+		t.Error("a call cut off by closing counted as the function's failure")
 	}
 }
 

@@ -1,6 +1,7 @@
 package states
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -55,6 +56,22 @@ type state struct {
 	choice   *choice
 	errName  string // a Fail state's Error
 	errCause string // a Fail state's Cause
+}
+
+// Definition is a state machine's definition, read and checked. It never changes, and any number of servers may use it
+// at once.
+type Definition struct {
+	text []byte
+	plan *machine
+}
+
+// Parse reads a definition; what this interpreter refuses is reported as a *DefinitionError.
+func Parse(definition []byte) (*Definition, error) {
+	plan, err := parse(definition)
+	if err != nil {
+		return nil, err
+	}
+	return &Definition{text: bytes.Clone(definition), plan: plan}, nil
 }
 
 // Validate reports what in a definition this interpreter refuses, as a *DefinitionError, or nil.
@@ -204,8 +221,8 @@ func (p *parser) reachable(m *machine) {
 			}
 		}
 	}
-	for name, s := range m.states {
-		if !seen[s] {
+	for _, name := range sortedNames(m.states) {
+		if !seen[m.states[name]] {
 			p.fail(join("/States", name), "no path leads to this state")
 		}
 	}
@@ -257,10 +274,11 @@ func (p *parser) contextPaths(s *state, at string) {
 	}
 	s.parameters.each(check("Parameters"))
 	s.selector.each(check("ResultSelector"))
-	for field, filter := range map[string]filter{"InputPath": s.input, "OutputPath": s.out} {
-		if filter.path != nil {
-			check(field)(filter.path)
-		}
+	if s.input.path != nil {
+		check("InputPath")(s.input.path)
+	}
+	if s.out.path != nil {
+		check("OutputPath")(s.out.path)
 	}
 }
 

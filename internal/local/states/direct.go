@@ -23,7 +23,7 @@ func (s *Server) Start(machineArn, name string, input []byte) (Started, error) {
 	if len(input) > payloadBytesMax || !json.Valid(input) {
 		return Started{}, apiErrorf("InvalidExecutionInput", "the input must be JSON of at most %d bytes", payloadBytesMax)
 	}
-	x, err := s.take(machineArn, name, input)
+	x, err := s.begin(machineArn, name, input)
 	if err != nil {
 		return Started{}, err
 	}
@@ -66,6 +66,9 @@ func pathOf(events []Event) []string {
 	}
 	return names
 }
+
+// Wait and Await are for callers from outside: they wait on channels, and nothing that a given Parallel runs may call
+// them.
 
 // Wait returns the execution once it is closed, or ctx's error when that ends first.
 func (s *Server) Wait(ctx context.Context, executionArn string) (Description, error) {

@@ -1,6 +1,7 @@
 package states
 
 import (
+	"container/list"
 	"sync"
 	"time"
 )
@@ -48,8 +49,9 @@ type Description struct {
 	Stopped    time.Time
 }
 
-// execution is one run of a machine. Its runner goroutine and StopExecution meet at mu: whoever closes it first wins,
-// and a closed execution takes no more events.
+// execution is one run of a machine. Its runner, its calls, its alarms and callers of the API meet at mu: whoever closes
+// it first wins, and a closed execution takes no more events. Whoever changes what the runner may be waiting for does so
+// under mu, then rings the bell; the runner wakes and looks.
 type execution struct {
 	server  *Server
 	machine *namedMachine
@@ -59,7 +61,9 @@ type execution struct {
 	number  int64 // in the order of starts
 	input   *document
 	started time.Time
-	done    chan struct{} // closed once the execution is closed and its place is free
+	done    chan struct{} // closed once the execution is closed and its place is free; for callers from outside
+	bell    Bell          // only the runner waits at it
+	place   *list.Element // in the store's order; the server's mu guards it
 
 	mu      sync.Mutex
 	status  Status
@@ -127,11 +131,13 @@ func (x *execution) fail(f *fault) {
 
 func (x *execution) timeOut() {
 	x.close(StatusTimedOut, Event{Type: "ExecutionTimedOut", PreviousID: -1, Error: errTimeout}, nil)
+	x.bell.Ring()
 }
 
 // abort closes a running execution for a person or a program; one that is closed keeps its end.
 func (x *execution) abort(errName, cause string) {
 	x.close(StatusAborted, Event{Type: "ExecutionAborted", PreviousID: -1, Error: errName, Cause: cause}, nil)
+	x.bell.Ring()
 }
 
 func (x *execution) close(status Status, last Event, output []byte) {
@@ -153,6 +159,9 @@ func (x *execution) running() bool {
 	defer x.mu.Unlock()
 	return x.status == StatusRunning
 }
+
+// over reports that the runner has nothing more to do: the execution is closed, or the server is closing.
+func (x *execution) over() bool { return !x.running() || x.server.ctx.Err() != nil }
 
 // history returns the events so far; events are never changed once written.
 func (x *execution) history() []Event {

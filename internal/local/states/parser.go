@@ -48,7 +48,7 @@ func (p *parser) path(at string, v any) *path {
 
 func join(at string, step any) string { return fmt.Sprintf("%s/%v", at, step) }
 
-func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // fields reads the fields of one object and remembers which were asked for, so that rest can refuse the others.
 type fields struct {

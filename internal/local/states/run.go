@@ -12,8 +12,8 @@ func (x *execution) run() {
 	if n := x.plan.timeoutSeconds; n > 0 {
 		limit = x.started.Add(time.Duration(n) * time.Second)
 	}
-	deadline := s.timers.add(limit, x.timeOut)
-	defer s.timers.remove(deadline)
+	deadline := s.alarms.set(limit, x.timeOut)
+	defer deadline.off()
 	x.record(Event{Type: "ExecutionStarted", Data: x.input.raw})
 	data := x.input
 	for at := x.plan.start; at != nil; {
@@ -150,30 +150,20 @@ func plain(v any) string {
 	return string(encode(v))
 }
 
-// sleepUntil reports false when the execution or the server ended first.
+// sleepUntil reports false when the execution or the server ended first, also when the time came too.
 func (x *execution) sleepUntil(at time.Time) bool {
 	if !x.server.clock.Now().Before(at) {
 		return true
 	}
-	rang, bell := newBell()
-	alarm := x.server.timers.add(at, bell)
-	defer x.server.timers.remove(alarm)
-	select {
-	case <-rang:
-		return true
-	case <-x.done:
-	case <-x.server.ctx.Done():
-	}
-	return false
-}
-
-// newBell returns a channel and a function that marks it, without ever waiting.
-func newBell() (<-chan struct{}, func()) {
-	rang := make(chan struct{}, 1)
-	return rang, func() {
-		select {
-		case rang <- struct{}{}:
-		default:
+	due := x.server.alarms.set(at, x.bell.Ring)
+	defer due.off()
+	for {
+		x.bell.Wait()
+		if x.over() {
+			return false
+		}
+		if !x.server.clock.Now().Before(at) {
+			return true
 		}
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -63,12 +61,17 @@ func (e *InvokeError) Error() string { return e.Name + ": " + e.Message }
 type Options struct {
 	Clock   clock.Clock
 	Invoker Invoker
+	// Parallel is how several things are done at once; nil means with goroutines. With one given, due times are left to
+	// Clock.AfterFunc and New starts nothing.
+	Parallel Parallel
 	// NewToken makes a task token. It must never repeat itself and is called by several goroutines at once.
 	NewToken func() string
 	// Random gives numbers in [0, 1) for JitterStrategy FULL, to several goroutines at once. Without it such a wait takes its full delay.
 	Random func() float64
 	// Machines are the definitions to start with, by state machine name.
 	Machines map[string][]byte
+	// Parsed are more of them, parsed before: servers that are made often share the work.
+	Parsed map[string]*Definition
 	// MaxOpen bounds the running executions; one more is refused with ExecutionLimitExceeded.
 	MaxOpen int
 	// MaxClosed bounds the closed executions whose history is kept; the oldest closed goes first, its name stays taken.
@@ -80,7 +83,7 @@ type Options struct {
 }
 
 // Server holds state machines and their executions and answers the Step Functions API. It is safe for use by several
-// goroutines. Each running execution has one goroutine, each function call in progress another.
+// goroutines. Each running execution is one thing done at once, each function call in progress another.
 type Server struct {
 	clock    clock.Clock
 	invoker  Invoker
@@ -93,9 +96,10 @@ type Server struct {
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	work   sync.WaitGroup
-	timers *timers
+	work   work
+	alarms alarms
 	tokens *tokens
+	waits  bool // Close waits until everything has ended
 
 	calls       atomic.Int64
 	transitions atomic.Int64
@@ -115,16 +119,39 @@ func New(o Options) (*Server, error) {
 		clock: o.Clock, invoker: o.Invoker, newToken: o.NewToken, random: o.Random,
 		maxOpen: orDefault(o.MaxOpen, openMaxDefault), maxKept: orDefault(o.MaxClosed, closedMaxDefault),
 		maxNames: orDefault(o.MaxNames, namesMaxDefault), maxCalls: int64(orDefault(o.MaxCalls, callsMaxDefault)),
-		ctx: ctx, cancel: cancel, timers: newTimers(o.Clock), tokens: newTokens(), store: newStore(),
+		ctx: ctx, cancel: cancel, tokens: newTokens(), store: newStore(),
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.Machines)) {
+	if err := s.createMachines(o); err != nil {
+		cancel()
+		return nil, err
+	}
+	s.setOff(o.Parallel)
+	return s, nil
+}
+
+func (s *Server) createMachines(o Options) error {
+	for _, name := range sortedNames(o.Machines) {
 		if _, err := s.createMachine(name, o.Machines[name]); err != nil {
-			cancel()
-			return nil, fmt.Errorf("state machine %s: %w", name, err)
+			return fmt.Errorf("state machine %s: %w", name, err)
 		}
 	}
-	s.work.Go(func() { s.timers.run(ctx) })
-	return s, nil
+	for _, name := range sortedNames(o.Parsed) {
+		if _, err := s.addMachine(name, o.Parsed[name]); err != nil {
+			return fmt.Errorf("state machine %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// setOff starts what runs as long as the server does: with goroutines one that sleeps for all executions, else nothing.
+func (s *Server) setOff(given Parallel) {
+	if given != nil {
+		s.work.parallel, s.alarms = given, clockAlarms{s.clock}
+		return
+	}
+	t := newTimers(s.clock)
+	s.work.parallel, s.alarms, s.waits = goroutines{}, t, true
+	s.work.pending.Go(func() { t.run(s.ctx) })
 }
 
 func orDefault(n, byDefault int) int {
@@ -136,12 +163,27 @@ func orDefault(n, byDefault int) int {
 
 // Close ends the server: nothing new starts, waits end, and Close returns when every goroutine has. Executions that
 // were running stay as they are; what they were doing is for the next start to find out.
+//
+// With a Parallel given, Close rings every running execution's bell, so that its turn ends it, and waits for nothing: a
+// scheduler may have dropped them all. Such a server holds nothing outside itself, its scheduler and its clock; dropped
+// together they need no Close.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closing = true
+	var open []*execution
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		if x := e.Value.(*execution); x.running() {
+			open = append(open, x)
+		}
+	}
 	s.mu.Unlock()
 	s.cancel()
-	s.work.Wait()
+	for _, x := range open {
+		x.bell.Ring()
+	}
+	if s.waits {
+		s.work.pending.Wait()
+	}
 }
 
 // Transitions counts the state transitions of all executions as AWS bills them: every state entered and every retry.

@@ -21,8 +21,7 @@ const (
 type namedMachine struct {
 	name       string
 	arn        string
-	plan       *machine
-	definition []byte
+	definition *Definition
 	created    time.Time
 	// names are taken by an execution, or reserved when the execution is gone and this says when it closed.
 	names map[string]reservation
@@ -46,7 +45,6 @@ type store struct {
 	machines map[string]*namedMachine // by ARN
 	byArn    map[string]*execution
 	order    *list.List // all *execution kept, oldest start first
-	places   map[*execution]*list.Element
 	closed   *list.List // closed *execution kept, oldest end first
 	endings  *list.List // of ending, oldest first
 	open     int
@@ -56,7 +54,7 @@ type store struct {
 
 func newStore() store {
 	return store{
-		machines: map[string]*namedMachine{}, byArn: map[string]*execution{}, places: map[*execution]*list.Element{},
+		machines: map[string]*namedMachine{}, byArn: map[string]*execution{},
 		order: list.New(), closed: list.New(), endings: list.New(),
 	}
 }
@@ -72,15 +70,22 @@ func (s *Server) createMachine(name string, definition []byte) (*namedMachine, e
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	plan, err := parse(definition)
+	d, err := Parse(definition)
 	if err != nil {
+		return nil, err
+	}
+	return s.addMachine(name, d)
+}
+
+func (s *Server) addMachine(name string, d *Definition) (*namedMachine, error) {
+	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	arn := MachineArn(name)
 	if old := s.machines[arn]; old != nil {
-		if bytes.Equal(old.definition, definition) {
+		if bytes.Equal(old.definition.text, d.text) {
 			return old, nil
 		}
 		return nil, apiErrorf("StateMachineAlreadyExists", "State Machine Already Exists: '%s'", arn)
@@ -89,7 +94,7 @@ func (s *Server) createMachine(name string, definition []byte) (*namedMachine, e
 		return nil, apiErrorf("StateMachineLimitExceeded", "at most %d state machines are kept here", machinesMax)
 	}
 	m := &namedMachine{
-		name: name, arn: arn, plan: plan, definition: bytes.Clone(definition), created: s.clock.Now(),
+		name: name, arn: arn, definition: d, created: s.clock.Now(),
 		names: map[string]reservation{},
 	}
 	s.machines[arn] = m
@@ -108,44 +113,52 @@ func checkName(name string) error {
 	return nil
 }
 
-// take makes, registers and sets off an execution, or returns the running one that the same call made before.
-func (s *Server) take(machineArn, name string, input []byte) (x *execution, err error) {
+// begin makes and sets off an execution, or returns the running one that the same call made before.
+func (s *Server) begin(machineArn, name string, input []byte) (*execution, error) {
+	x, fresh, err := s.take(machineArn, name, input)
+	if fresh {
+		s.work.beside("execution "+name, x.run)
+	}
+	return x, err
+}
+
+// take registers an execution and counts it as work to come; fresh is false for one that was there before.
+func (s *Server) take(machineArn, name string, input []byte) (x *execution, fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.machines[machineArn]
 	if m == nil {
-		return nil, apiErrorf("StateMachineDoesNotExist", "State Machine Does Not Exist: '%s'", machineArn)
+		return nil, false, apiErrorf("StateMachineDoesNotExist", "State Machine Does Not Exist: '%s'", machineArn)
 	}
 	if s.closing {
-		return nil, errClosed()
+		return nil, false, errClosed()
 	}
 	now := s.clock.Now()
 	s.releaseNames(now)
 	if held, taken := m.names[name]; taken {
 		if held.x != nil && held.x.running() && bytes.Equal(held.x.input.raw, input) {
-			return held.x, nil
+			return held.x, false, nil
 		}
-		return nil, apiErrorf("ExecutionAlreadyExists", "Execution Already Exists: '%s'", ExecutionArn(m.name, name))
+		return nil, false, apiErrorf("ExecutionAlreadyExists", "Execution Already Exists: '%s'", ExecutionArn(m.name, name))
 	}
 	if s.open >= s.maxOpen || s.names >= s.maxNames {
-		return nil, apiErrorf("ExecutionLimitExceeded",
+		return nil, false, apiErrorf("ExecutionLimitExceeded",
 			"%d executions are open and %d names are taken; at most %d and %d are allowed", s.open, s.names, s.maxOpen, s.maxNames)
 	}
-	x = s.register(m, name, input, now)
-	s.work.Go(x.run)
-	return x, nil
+	s.work.pending.Add(1)
+	return s.register(m, name, input, now), true, nil
 }
 
 func (s *Server) register(m *namedMachine, name string, input []byte, now time.Time) *execution {
 	s.starts++
 	x := &execution{
-		server: s, machine: m, plan: m.plan, arn: ExecutionArn(m.name, name), name: name, number: s.starts,
-		input: asDocument(bytes.Clone(input)), started: now, done: make(chan struct{}), status: StatusRunning,
+		server: s, machine: m, plan: m.definition.plan, arn: ExecutionArn(m.name, name), name: name, number: s.starts,
+		input: asDocument(bytes.Clone(input)), started: now, done: make(chan struct{}), bell: s.work.parallel.NewBell(), status: StatusRunning,
 		events: make([]Event, 0, eventsUsual),
 	}
 	m.names[name] = reservation{x: x}
 	s.byArn[x.arn] = x
-	s.places[x] = s.order.PushBack(x)
+	x.place = s.order.PushBack(x)
 	s.open++
 	s.names++
 	return x
@@ -170,8 +183,7 @@ func (s *Server) retire(x *execution) {
 // drop forgets a closed execution's history; its name stays taken.
 func (s *Server) drop(e *list.Element) *execution {
 	x := s.closed.Remove(e).(*execution)
-	s.order.Remove(s.places[x])
-	delete(s.places, x)
+	s.order.Remove(x.place)
 	if s.byArn[x.arn] == x {
 		delete(s.byArn, x.arn)
 		x.machine.names[x.name] = reservation{closed: x.stopped}

@@ -9,8 +9,28 @@ import (
 	"holdfast/internal/clock"
 )
 
+// alarms call something once the clock reached a time. What they call must be quick and must not wait.
+type alarms interface {
+	set(at time.Time, fire func()) alarm
+}
+
+// alarm is one due time; off takes it back, if it has not fired already.
+type alarm interface{ off() }
+
+// clockAlarms leaves every due time to the clock, for a server whose Parallel was given: the scheduler that made both
+// decides when they fire, and no goroutine sleeps here.
+type clockAlarms struct{ clock clock.Clock }
+
+type clockAlarm func()
+
+func (c clockAlarms) set(at time.Time, fire func()) alarm {
+	return clockAlarm(c.clock.AfterFunc(at, fire))
+}
+
+func (stop clockAlarm) off() { stop() }
+
 // timers keeps all due times of a server in one heap with one sleeper, so that a hundred thousand waiting executions
-// cost one goroutine and a moved clock wakes one. What a timer fires must be quick and must not wait.
+// cost one goroutine and a moved clock wakes one.
 type timers struct {
 	clock clock.Clock
 
@@ -24,14 +44,15 @@ type timers struct {
 type timer struct {
 	at    time.Time
 	fire  func()
+	home  *timers
 	index int // in the heap; -1 when it is not there any more
 }
 
 func newTimers(c clock.Clock) *timers { return &timers{clock: c, wake: make(chan struct{}, 1)} }
 
-// add arranges for fire to be called once the clock reaches at.
-func (t *timers) add(at time.Time, fire func()) *timer {
-	one := &timer{at: at, fire: fire}
+// set implements alarms.
+func (t *timers) set(at time.Time, fire func()) alarm {
+	one := &timer{at: at, fire: fire, home: t}
 	t.mu.Lock()
 	heap.Push(&t.due, one)
 	sooner := t.resting && (t.asleep.IsZero() || at.Before(t.asleep))
@@ -42,8 +63,9 @@ func (t *timers) add(at time.Time, fire func()) *timer {
 	return one
 }
 
-// remove takes a timer back; it may have fired already.
-func (t *timers) remove(one *timer) {
+// off implements alarm.
+func (one *timer) off() {
+	t := one.home
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one.index >= 0 {

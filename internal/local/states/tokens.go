@@ -21,14 +21,13 @@ type tokens struct {
 	tasks map[string]*tokenTask
 }
 
-// tokenTask is a task that waits for its token. Its first answer, or its end, closes it.
+// tokenTask is a task that waits for its token. Its first answer, or its end, closes it. The execution's mu guards it.
 type tokenTask struct {
-	x      *execution
-	answer chan answer   // takes the one answer
-	beat   time.Duration // 0: no heartbeat
-	until  time.Time     // the task's timeout
+	x     *execution
+	beat  time.Duration // 0: no heartbeat; fixed
+	until time.Time     // the task's timeout; fixed
 
-	mu       sync.Mutex
+	answer   *answer // the one that was accepted
 	closed   bool
 	nextBeat time.Time
 }
@@ -79,23 +78,26 @@ func (t *tokens) find(token string) (*tokenTask, error) {
 // answer that comes after the due time is late even when the timer has not fired yet.
 func (t *tokenTask) open(now time.Time) bool {
 	late := !now.Before(t.until) || t.beat > 0 && !now.Before(t.nextBeat)
-	return !t.closed && !late && t.x.running()
+	return !t.closed && !late && t.x.status == StatusRunning
 }
 
+// settle accepts an answer, or refuses it. One that is accepted counts, whatever else happens before the runner's turn,
+// unless the execution is closed or the server closes.
 func (t *tokenTask) settle(a answer, now time.Time) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.x.mu.Lock()
 	if !t.open(now) {
+		t.x.mu.Unlock()
 		return errTaskGone()
 	}
-	t.closed = true
-	t.answer <- a
+	t.closed, t.answer = true, &a
+	t.x.mu.Unlock()
+	t.x.bell.Ring()
 	return nil
 }
 
 func (t *tokenTask) heartbeat(now time.Time) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.x.mu.Lock()
+	defer t.x.mu.Unlock()
 	if !t.open(now) {
 		return errTaskGone()
 	}
@@ -107,23 +109,18 @@ func errTaskGone() error {
 	return apiErrorf("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'")
 }
 
-// end closes the task from the execution's side and reports whether an answer was accepted before; that one counts.
-func (t *tokenTask) end() (a answer, answered bool) {
-	t.mu.Lock()
+// end closes the task from the execution's side and returns the answer that was accepted before, if one was: it counts.
+func (t *tokenTask) end() *answer {
+	t.x.mu.Lock()
+	defer t.x.mu.Unlock()
 	t.closed = true
-	t.mu.Unlock()
-	select {
-	case a = <-t.answer:
-		return a, true
-	default:
-		return answer{}, false
-	}
+	return t.answer
 }
 
 // dueBeat is when the next heartbeat must have come.
 func (t *tokenTask) dueBeat() time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.x.mu.Lock()
+	defer t.x.mu.Unlock()
 	return t.nextBeat
 }
 
@@ -142,7 +139,7 @@ func (s *Server) TokenOpen(token string) bool {
 	if task == nil {
 		return false
 	}
-	task.mu.Lock()
-	defer task.mu.Unlock()
+	task.x.mu.Lock()
+	defer task.x.mu.Unlock()
 	return !task.closed
 }
