@@ -31,6 +31,10 @@ func apiErrorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+func errFailed() *Error {
+	return apiErrorf("InternalFailure", "the local Step Functions server failed")
+}
+
 func (s *Server) operations() map[string]func(json []byte) (any, error) {
 	return map[string]func([]byte) (any, error){
 		"CreateStateMachine":   s.apiCreateStateMachine,
@@ -56,7 +60,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	refusal := &Error{}
 	if !errors.As(err, &refusal) {
-		refusal = &Error{Code: "InternalFailure", Message: "the local Step Functions server failed"}
+		refusal = errFailed()
 	}
 	w.WriteHeader(http.StatusBadRequest)
 	_, _ = w.Write(encode(map[string]string{"__type": refusal.Code, "message": refusal.Message}))

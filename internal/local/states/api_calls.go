@@ -11,6 +11,8 @@ import (
 const (
 	pageDefault = 100  // items on a page of a listing
 	pageMax     = 1000 // items on a page that a caller may ask for
+
+	whyNoRedrive = "executions on the laptop cannot be redriven; start the next generation"
 )
 
 // epoch writes a time as the API does: seconds since 1970 with milliseconds.
@@ -77,13 +79,7 @@ func (s *Server) apiStartExecution(body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Input == "" {
-		in.Input = "{}"
-	}
-	if in.Name == "" {
-		in.Name = s.newToken()
-	}
-	started, err := s.Start(in.StateMachineArn, in.Name, []byte(in.Input))
+	started, err := s.startNamed(in.StateMachineArn, in.Name, in.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +100,7 @@ func (s *Server) apiDescribeExecution(body []byte) (any, error) {
 		"executionArn": d.Arn, "stateMachineArn": d.MachineArn, "name": d.Name, "status": string(d.Status),
 		"startDate": epoch(d.Started), "stopDate": epoch(d.Stopped), "input": string(d.Input), "inputDetails": included,
 		"error": d.Error, "cause": d.Cause, "redriveCount": 0, "redriveStatus": "NOT_REDRIVABLE",
-		"redriveStatusReason": "executions on the laptop cannot be redriven; start the next generation",
+		"redriveStatusReason": whyNoRedrive,
 	}
 	if d.Output != nil {
 		out["output"], out["outputDetails"] = string(d.Output), included

@@ -30,6 +30,17 @@ func (s *Server) Start(machineArn, name string, input []byte) (Started, error) {
 	return Started{Arn: x.arn, Date: x.started}, nil
 }
 
+// startNamed starts an execution as a caller of the API asks for it: without a name it gets one, without an input {}.
+func (s *Server) startNamed(machineArn, name, input string) (Started, error) {
+	if input == "" {
+		input = "{}"
+	}
+	if name == "" {
+		name = s.newToken()
+	}
+	return s.Start(machineArn, name, []byte(input))
+}
+
 // Describe returns an execution that is running or whose history is kept.
 func (s *Server) Describe(executionArn string) (Description, error) {
 	x, err := s.find(executionArn)
