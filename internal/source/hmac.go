@@ -90,7 +90,7 @@ func (h HMAC) decode(given string) ([]byte, error) {
 	if h.Encoding == encodingHex {
 		signature, err = hex.DecodeString(encoded)
 	} else {
-		signature, err = base64.StdEncoding.DecodeString(encoded)
+		signature, err = decodeSignature(encoded)
 	}
 	if !ok || err != nil {
 		return nil, refuse(http.StatusUnauthorized, ReasonBadSignature, "the header %s must be %q followed by the signature in %s", h.Header, h.Prefix, h.Encoding)

@@ -3,7 +3,6 @@ package source
 import (
 	"crypto/ed25519"
 	"crypto/hmac"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strings"
@@ -107,7 +106,7 @@ func anyStandard(keys []standardKey, message []byte, list string) (bool, error) 
 	fits := false
 	for _, versioned := range signatures {
 		version, encoded, _ := strings.Cut(versioned, ",")
-		signature, err := base64.StdEncoding.DecodeString(encoded)
+		signature, err := decodeSignature(encoded)
 		if err != nil {
 			continue
 		}

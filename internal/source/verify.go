@@ -55,7 +55,7 @@ func verifyShopify(c Config, secrets []Secret, req Request) (proof, error) {
 	if err != nil {
 		return proof{}, err
 	}
-	signature, err := base64.StdEncoding.DecodeString(given)
+	signature, err := decodeSignature(given)
 	if err != nil {
 		return proof{}, refuse(http.StatusUnauthorized, ReasonBadSignature, "the header %s is not base64", name)
 	}
@@ -72,6 +72,18 @@ func signatureHeader(req Request, name string) (string, error) {
 	}
 	return value, nil
 }
+
+// decodeSignature reads base64 in its one spelling: a digest's last letter has spare bits, and decoders pass over line
+// ends, so that otherwise several texts would be one signature.
+func decodeSignature(text string) ([]byte, error) {
+	signature, err := base64.StdEncoding.DecodeString(text)
+	if err == nil && base64.StdEncoding.EncodeToString(signature) != text {
+		err = errSpelling
+	}
+	return signature, err
+}
+
+var errSpelling = errors.New("not base64 as encoders write it")
 
 func refuseSignature(c Config) *Refusal {
 	return refuse(http.StatusUnauthorized, ReasonBadSignature,

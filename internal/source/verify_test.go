@@ -371,3 +371,25 @@ func TestR10_ErrorsShowNothingSecret(t *testing.T) {
 		t.Errorf("a secret prints as %s", shown)
 	}
 }
+
+// A digest's last letter in base64 has spare bits, and decoders pass over line ends; a signature has one spelling.
+func TestASignatureHasOneSpelling(t *testing.T) {
+	t.Parallel()
+	const body = `{"topic":"note"}`
+	for _, name := range []string{"shopify", "standard"} {
+		h := hook{source: name, id: "msg_1", body: body}
+		header := "X-Shopify-Hmac-Sha256"
+		if name == "standard" {
+			header = "Webhook-Signature"
+		}
+		given := h.headers(t).Get(header)
+		last := len(given) - len("=") - 1
+		letters := "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+		spare := letters[strings.IndexByte(letters, given[last])|1]
+		for _, other := range []string{given[:last] + string(spare) + "=", given[:last] + "\n" + given[last:], given[:last] + "\r" + given[last:]} {
+			h.header = map[string]string{header: other}
+			_, err := testSet(t).Receive(t.Context(), h.request(t), testNow)
+			wantRefusal(t, err, http.StatusUnauthorized, source.ReasonBadSignature)
+		}
+	}
+}
