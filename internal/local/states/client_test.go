@@ -52,6 +52,15 @@ func answers(token, output *string) attempt {
 	}
 }
 
+func twice(call attempt) attempt {
+	return func(ctx context.Context, c caller) (any, error) {
+		if out, err := call(ctx, c); err != nil {
+			return out, err
+		}
+		return call(ctx, c)
+	}
+}
+
 // said is all that a caller can tell an error by.
 type said struct {
 	Type, Text, Code, Message string
@@ -99,7 +108,7 @@ func TestClientSaysWhatTheSDKSays(t *testing.T) {
 		{"start with a bad input", starts(sfn.StartExecutionInput{StateMachineArn: &machine, Name: aws.String("i"), Input: aws.String(`{`)}), "InvalidExecutionInput"},
 		{"start nothing", starts(sfn.StartExecutionInput{}), "InvalidParams"},
 		{"start of no machine", starts(sfn.StartExecutionInput{StateMachineArn: &none}), "StateMachineDoesNotExist"},
-		{"start one too many", starts(sfn.StartExecutionInput{StateMachineArn: &machine, Name: aws.String("many")}), ""},
+		{"start one too many", twice(starts(sfn.StartExecutionInput{StateMachineArn: &machine})), "ExecutionLimitExceeded"},
 		{"describe a running one", describes(&execution), ""},
 		{"describe a closed one", describes(&closed), ""},
 		{"describe an unknown one", describes(&gone), "ExecutionDoesNotExist"},
@@ -144,7 +153,7 @@ func sideBySide(t *testing.T, call attempt, code string) {
 // prepared is a server with one closed, one waiting and one running execution, whose tokens are t1, t2 and t3.
 func prepared(t *testing.T) *lab {
 	f, tokens := tokenKeeper()
-	l := newLab(t, single(tokenTask), f)
+	l := newLab(t, single(tokenTask), f, func(o *states.Options) { o.MaxOpen = 3 })
 	for _, name := range []string{"closed", "waiting", "e"} {
 		arn := l.start(name, `{}`)
 		token := <-tokens
