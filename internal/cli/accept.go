@@ -39,7 +39,7 @@ func (c *acceptCmd) Run(ctx context.Context, s *streams) error {
 		fmt.Fprintf(s.out, "%v\nAccepting makes every open operation unknown: nobody knows what happened after the copy was made. Do it with --yes.\n", err)
 		return failed{}
 	}
-	n, err := b.Ledger.Accept(ctx, b.Identity(), operation.Person(c.As), Doubt(b))
+	n, err := b.Ledger.Accept(ctx, b.Identity(), operation.Person(c.As), app.Doubt(b))
 	if err != nil {
 		return fmt.Errorf("%w; call this again, it goes on where it stopped", err)
 	}
@@ -48,16 +48,4 @@ func (c *acceptCmd) Run(ctx context.Context, s *streams) error {
 	}
 	fmt.Fprintf(s.out, "Accepted. %d open operation(s) are now unknown and will be asked about.\n", n)
 	return nil
-}
-
-// Doubt marks one operation of a restored ledger.
-func Doubt(b *app.Base) ledger.Doubt {
-	return func(op operation.Operation, by operation.Person, at operation.Time) (operation.Operation, bool) {
-		f := operation.Restored{At: at, By: by, Attempt: operation.AttemptID(b.ID("at_"))}
-		next, refused := operation.Apply(&op, f, op.Policy)
-		if refused != nil {
-			return op, false
-		}
-		return *next, true
-	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"holdfast/internal/app"
-	"holdfast/internal/cli"
 	"holdfast/internal/ledger"
 	"holdfast/internal/local"
 	"holdfast/internal/local/dynamo"
@@ -254,7 +253,7 @@ func (w *world) acceptCopy() {
 	w.t.Helper()
 	b, err := app.Unchecked(context.Background(), w.config, app.Parts{Clock: w.clock, Dynamo: w.client(), Secrets: w.options.Outside.Secrets})
 	must(w.t, err)
-	n, err := b.Ledger.Accept(context.Background(), b.Identity(), "ops-lead@example.com", cli.Doubt(b))
+	n, err := b.Ledger.Accept(context.Background(), b.Identity(), "ops-lead@example.com", app.Doubt(b))
 	must(w.t, err)
 	if n != 2 {
 		w.t.Errorf("%d operations were marked, want the 2 that were open in the copy", n)

@@ -133,7 +133,7 @@ func (l *Ledger) AuditPage(ctx context.Context, c Cursor) ([]Found, *Cursor, err
 	l.count("Scan", out.ConsumedCapacity)
 	var found []Found
 	for _, it := range out.Items {
-		found = append(found, l.found(it))
+		found = append(found, l.ReadItem(it))
 	}
 	return found, c.next(out.LastEvaluatedKey), nil
 }
@@ -146,7 +146,9 @@ func (c Cursor) next(last map[string]types.AttributeValue) *Cursor {
 	return &c
 }
 
-func (l *Ledger) found(it item) Found {
+// ReadItem reads an item of the table as the audit does, for whoever watches the table itself. The item's sort key must
+// be that of an operation, a run or an event.
+func (l *Ledger) ReadItem(it map[string]types.AttributeValue) Found {
 	f := Found{Key: key{textOf(it, "pk"), textOf(it, "sk")}.String(), Indexed: it["due_shard"] != nil && it["due"] != nil}
 	var r record
 	switch textOf(it, "sk") {
