@@ -24,6 +24,10 @@ const (
 	faultDelayMax     = 366 * 24 * time.Hour
 	indexedValueBytes = 512      // longer stored values cannot be looked up
 	controlBytesMax   = 64 << 10 // one control request
+	documentsMax      = 64       // parsed GraphQL documents remembered
+	documentBytesMax  = 16 << 10 // longer documents are parsed each time
+	answerHeadBytes   = 256      // room for an answer's head; a longer one makes the buffer grow
+	answerBodyBytes   = 256      // the same for its body
 	sourceBytes       = 4096     // most that is buffered while a request is read
 	pageEffectsMax    = 200      // newest effects shown on the page
 )

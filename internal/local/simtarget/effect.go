@@ -1,7 +1,7 @@
 package simtarget
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,7 +24,7 @@ type keyEntry struct {
 }
 
 // effect carries out a request that changes the target: key layer, commit, memory, wire.
-func (t *target) effect(c call, sc scope) outcome {
+func (t *target) effect(c call, sc *scope) outcome {
 	entry, known := t.beginKey(c, sc)
 	if known != nil {
 		return t.afterEffect(c, *known)
@@ -65,7 +65,9 @@ func (t *target) locked(f func()) func() {
 
 // commitLater lets the effect happen on the shared clock, whatever becomes of the connection.
 func (t *target) commitLater(c call, entry *keyEntry) {
+	t.late++
 	t.sim.later(t.sim.clock.Now().Add(time.Duration(c.wire.Delay)), t.locked(func() {
+		t.late--
 		sc := t.scope(c.x)
 		good := t.commit(c, sc)
 		t.remember(c, sc, entry, good, good)
@@ -74,12 +76,13 @@ func (t *target) commitLater(c call, entry *keyEntry) {
 
 // beginKey looks the request's key up. It returns an answer when the request goes no further, else the entry to
 // finish; a request without a key gets an entry that is not kept.
-func (t *target) beginKey(c call, sc scope) (*keyEntry, *reply) {
-	entry := &keyEntry{at: t.sim.clock.Now(), digest: c.x.digest(), pending: true}
+func (t *target) beginKey(c call, sc *scope) (*keyEntry, *reply) {
+	entry := &keyEntry{at: t.sim.clock.Now(), pending: true}
 	rule := c.route.Effect.Key
 	if rule == nil || c.has(KindKeyIgnored) {
 		return entry, nil
 	}
+	entry.digest = c.x.digest()
 	if c.has(KindKeyForgotten) {
 		clear(t.keys)
 	}
@@ -105,7 +108,7 @@ func (t *target) window(c call) time.Duration {
 	return window
 }
 
-func (t *target) knownKey(rule *Key, old *keyEntry, digest string, sc scope) reply {
+func (t *target) knownKey(rule *Key, old *keyEntry, digest string, sc *scope) reply {
 	switch {
 	case old.digest != digest:
 		return t.render(rule.OtherPayload, sc)
@@ -117,12 +120,10 @@ func (t *target) knownKey(rule *Key, old *keyEntry, digest string, sc scope) rep
 }
 
 func (r reply) replayed(header string) reply {
-	again := reply{status: r.status, header: map[string]string{}, body: r.body}
-	for name, v := range r.header {
-		again.header[name] = v
-	}
+	again := r
+	again.header = slices.Clone(r.header)
 	if header != "" {
-		again.header[header] = "true"
+		again.set(header, "true")
 	}
 	return again
 }
@@ -131,7 +132,7 @@ func (e *keyEntry) finish(r reply) { e.reply, e.pending = r, false }
 
 // remember settles the key: the good answer, or for a target that stores errors what it answered itself. A
 // refusal that made no effect leaves no memory, unless errors are stored.
-func (t *target) remember(c call, sc scope, entry *keyEntry, good, sent reply) {
+func (t *target) remember(c call, sc *scope, entry *keyEntry, good, sent reply) {
 	rule := c.route.Effect.Key
 	if rule == nil {
 		return
@@ -147,7 +148,7 @@ func (t *target) remember(c call, sc scope, entry *keyEntry, good, sent reply) {
 }
 
 // forgetKey drops the memory of this request, and of no other one under the same key.
-func (t *target) forgetKey(c call, sc scope, entry *keyEntry) {
+func (t *target) forgetKey(c call, sc *scope, entry *keyEntry) {
 	rule := c.route.Effect.Key
 	if rule != nil && t.keys[rule.At.text(sc)] == entry {
 		delete(t.keys, rule.At.text(sc))
@@ -155,7 +156,7 @@ func (t *target) forgetKey(c call, sc scope, entry *keyEntry) {
 }
 
 func (t *target) full() bool {
-	kept := 0
+	kept := t.late
 	for _, c := range t.collections {
 		kept += len(c.records)
 	}
@@ -163,10 +164,12 @@ func (t *target) full() bool {
 }
 
 // commit changes the target's data, once for each item, and makes the answer.
-func (t *target) commit(c call, sc scope) reply {
+func (t *target) commit(c call, sc *scope) reply {
 	rule := c.route.Effect
+	own := *sc
+	sc = &own
 	items := []any{nil}
-	if rule.Each.tree != nil {
+	if rule.Each.node != nil {
 		v, _ := rule.Each.value(sc)
 		items, _ = v.([]any)
 	}
@@ -187,14 +190,10 @@ func (t *target) commit(c call, sc scope) reply {
 	return t.render(rule.Answer, sc)
 }
 
-func (t *target) commitOne(c call, sc scope) (*record, bool, *Answer) {
+func (t *target) commitOne(c call, sc *scope) (*record, bool, *Answer) {
 	rule := c.route.Effect
-	col := t.collections[rule.In]
-	tree, _ := rule.Store.value(sc)
-	doc, _ := tree.(map[string]any)
-	if doc == nil {
-		doc = map[string]any{}
-	}
+	col := t.collection(rule.In)
+	doc := rule.Store.document(sc)
 	if n := rule.Natural; n != nil {
 		setPointer(doc, n.Field.text(sc), n.Value.text(sc))
 	}
@@ -213,7 +212,7 @@ func (t *target) commitOne(c call, sc scope) (*record, bool, *Answer) {
 }
 
 // occupied returns the record that holds the natural key's value, and the refusal that it causes, if any.
-func (t *target) occupied(c call, sc scope, col *collection) (*record, *Answer) {
+func (t *target) occupied(c call, sc *scope, col *collection) (*record, *Answer) {
 	n := c.route.Effect.Natural
 	at, value := n.Field.text(sc), n.Value.text(sc)
 	for _, rec := range col.find(at, value, n.Fold) {
@@ -228,7 +227,7 @@ func (t *target) occupied(c call, sc scope, col *collection) (*record, *Answer) 
 	if !c.has(KindForeignRecord) || value == "" {
 		return nil, nil
 	}
-	doc := t.foreignDoc(col, sc, at, value)
+	doc := t.foreignDoc(c.route.Effect.In, sc, at, value)
 	rec := col.insert(doc, t.sim.clock.Now(), t.rng)
 	rec.foreign = true
 	if n.Again == againConflict {
@@ -237,21 +236,15 @@ func (t *target) occupied(c call, sc scope, col *collection) (*record, *Answer) 
 	return rec, nil
 }
 
-func (t *target) foreignDoc(col *collection, sc scope, at, value string) map[string]any {
-	tree, _ := col.spec.Foreign.value(sc)
-	doc, _ := tree.(map[string]any)
-	if doc == nil {
-		doc = map[string]any{}
-	}
+func (t *target) foreignDoc(in string, sc *scope, at, value string) map[string]any {
+	doc := t.spec.Collections[in].Foreign.document(sc)
 	setPointer(doc, at, value)
 	return doc
 }
 
-var operationMark = regexp.MustCompile(`\bop_[0-9A-Za-z]+`)
-
 // effectOf describes a commit for the judge. The identity is the operation's mark wherever the request carries
 // it: in its own field, the natural key, the key, the item, the address or the body; else the first of these.
-func (t *target) effectOf(c call, sc scope, rec *record) Effect {
+func (t *target) effectOf(c call, sc *scope, rec *record) Effect {
 	rule := c.route.Effect
 	e := Effect{Time: rec.at.UTC().Format(timeShape), Route: c.route.Name, Reference: rec.id, Connection: c.x.conn,
 		Method: c.x.method, Path: c.x.path, BodyDigest: c.x.bodyDigest(), BodyBytes: len(c.x.raw)}
@@ -261,24 +254,50 @@ func (t *target) effectOf(c call, sc scope, rec *record) Effect {
 	if rule.Natural != nil {
 		e.Natural = rule.Natural.Value.text(sc)
 	}
-	places := []string{rule.Mark.text(sc), e.Natural, e.Key, textOf(sc.item), c.x.path}
-	if sc.item == nil {
-		places = append(places, string(c.x.raw))
-	}
-	e.Operation = identity(places)
+	e.Operation = identity(rule.Mark.text(sc), e, sc)
 	return e
 }
 
-func identity(places []string) string {
-	for _, text := range places {
-		if mark := operationMark.FindString(text); mark != "" {
-			return mark
+func identity(mark string, e Effect, sc *scope) string {
+	for _, text := range []string{mark, e.Natural, e.Key, textOf(sc.item), e.Path} {
+		if found := operationMark(text); found != "" {
+			return found
 		}
 	}
-	for _, text := range places[:3] {
+	if sc.item == nil {
+		if found := operationMark(string(sc.x.raw)); found != "" {
+			return found
+		}
+	}
+	for _, text := range []string{mark, e.Natural, e.Key} {
 		if strings.TrimSpace(text) != "" {
 			return text
 		}
 	}
 	return "unmarked"
+}
+
+const markStart = "op_"
+
+// operationMark returns the first operation id in a text, or "".
+func operationMark(text string) string {
+	for from := 0; ; {
+		at := strings.Index(text[from:], markStart)
+		if at < 0 {
+			return ""
+		}
+		at += from
+		end := at + len(markStart)
+		for end < len(text) && isAlphanumeric(text[end]) {
+			end++
+		}
+		if end > at+len(markStart) && (at == 0 || text[at-1] != '_' && !isAlphanumeric(text[at-1])) {
+			return text[at:end]
+		}
+		from = at + len(markStart)
+	}
+}
+
+func isAlphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/parser"
 )
 
 // exchange is one request, read to its end.
@@ -23,8 +22,9 @@ type exchange struct {
 	header http.Header
 	raw    []byte
 	json   any // decoded body; nil when it is not JSON
-	params map[string]string
+	route  *Route
 	conn   int
+	id     string // of the request, once an answer named it
 
 	field *ast.Field // top-level GraphQL field, when the body is a GraphQL request
 	args  any        // its arguments
@@ -34,21 +34,40 @@ var errBodyTooLarge = errors.New("the request body is too large")
 
 // readExchange reads a request to its end.
 func (t *target) readExchange(req *http.Request) (*exchange, error) {
-	raw, err := io.ReadAll(io.LimitReader(req.Body, requestBytesMax+1))
+	raw, err := readBody(req)
 	if err != nil {
 		return nil, err
 	}
-	if len(raw) > requestBytesMax {
+	x := &exchange{method: req.Method, path: req.URL.Path, header: req.Header, raw: raw}
+	if req.URL.RawQuery != "" {
+		x.query = req.URL.Query()
+	}
+	x.json = decodeJSON(raw)
+	if t.spec.documents != nil {
+		x.readGraphQL(t.spec.documents)
+	}
+	return x, nil
+}
+
+func readBody(req *http.Request) ([]byte, error) {
+	var body bytes.Buffer
+	if n := req.ContentLength; n > 0 && n <= requestBytesMax {
+		body.Grow(int(n) + bytes.MinRead) // so that reading to the end makes no second buffer
+	}
+	if _, err := body.ReadFrom(io.LimitReader(req.Body, requestBytesMax+1)); err != nil {
+		return nil, err
+	}
+	if body.Len() > requestBytesMax {
 		return nil, errBodyTooLarge
 	}
-	x := &exchange{method: req.Method, path: req.URL.Path, query: req.URL.Query(), header: req.Header, raw: raw}
-	x.json = decodeJSON(raw)
-	x.readGraphQL()
-	return x, nil
+	return body.Bytes(), nil
 }
 
 // decodeJSON keeps every digit of a number; what is not exactly one JSON value is nil.
 func decodeJSON(raw []byte) any {
+	if len(raw) == 0 {
+		return nil
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -59,72 +78,6 @@ func decodeJSON(raw []byte) any {
 		return nil
 	}
 	return v
-}
-
-// readGraphQL finds the one top-level field of the operation and evaluates its arguments.
-func (x *exchange) readGraphQL() {
-	text, _ := pointer(x.json, "/query")
-	query, ok := text.(string)
-	if !ok {
-		return
-	}
-	doc, err := parser.ParseQuery(&ast.Source{Input: query})
-	if err != nil {
-		return
-	}
-	name, _ := pointer(x.json, "/operationName")
-	op := doc.Operations.ForName(textOf(name))
-	if op == nil || len(op.SelectionSet) != 1 {
-		return
-	}
-	field, ok := op.SelectionSet[0].(*ast.Field)
-	if !ok {
-		return
-	}
-	vars, _ := pointer(x.json, "/variables")
-	known, _ := vars.(map[string]any)
-	x.field, x.args = field, argumentsOf(field, known)
-}
-
-func argumentsOf(field *ast.Field, vars map[string]any) any {
-	args := map[string]any{}
-	for _, a := range field.Arguments {
-		if v, err := a.Value.Value(vars); err == nil {
-			args[a.Name] = v
-		}
-	}
-	return args
-}
-
-// project keeps what a selection asks for, under the names it asks for; what the answer lacks is null.
-func project(v any, set ast.SelectionSet) any {
-	if len(set) == 0 {
-		return v
-	}
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i, sub := range v {
-			out[i] = project(sub, set)
-		}
-		return out
-	case map[string]any:
-		out := map[string]any{}
-		projectInto(out, v, set)
-		return out
-	}
-	return v
-}
-
-func projectInto(out, v map[string]any, set ast.SelectionSet) {
-	for _, sel := range set {
-		switch sel := sel.(type) {
-		case *ast.Field:
-			out[sel.Alias] = project(v[sel.Name], sel.SelectionSet)
-		case *ast.InlineFragment:
-			projectInto(out, v, sel.SelectionSet)
-		}
-	}
 }
 
 // digest identifies what a key was used for: method, address and exact bytes.
@@ -138,32 +91,40 @@ func (x *exchange) digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// matches compares the request with a route and returns the path's parameters.
-func (x *exchange) matches(r *Route) (map[string]string, bool) {
-	params, ok := matchPath(r.Path, x.path)
-	if !ok || x.method != r.Method || r.Query != "" && !x.query.Has(r.Query) {
-		return nil, false
+// matches compares the request with a route.
+func (x *exchange) matches(r *Route) bool {
+	if x.method != r.Method || !r.at(x.path) || r.Query != "" && !x.query.Has(r.Query) {
+		return false
 	}
-	if r.GraphQL != "" && (x.field == nil || x.field.Name != r.GraphQL) {
-		return nil, false
-	}
-	return params, true
+	return r.GraphQL == "" || x.field != nil && x.field.Name == r.GraphQL
 }
 
-func matchPath(pattern, path string) (map[string]string, bool) {
-	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(want) != len(got) {
-		return nil, false
+// param returns the text that stands in the path where the route has the parameter.
+func (x *exchange) param(name string) (string, bool) {
+	if x.route == nil {
+		return "", false
 	}
-	params := map[string]string{}
-	for i, step := range want {
-		if name, isParam := strings.CutPrefix(step, "{"); isParam && got[i] != "" {
-			params[strings.TrimSuffix(name, "}")] = got[i]
-		} else if step != got[i] {
-			return nil, false
+	rest := x.path
+	for _, step := range x.route.steps {
+		got, after, _ := strings.Cut(rest, "/")
+		if len(step) == len(name)+2 && step[0] == '{' && step[1:len(step)-1] == name {
+			return got, true
 		}
+		rest = after
 	}
-	return params, true
+	return "", false
+}
+
+// at is true when the route's path, with any non-empty text for its parameters, is the request's.
+func (r *Route) at(path string) bool {
+	for i, step := range r.steps {
+		got, rest, more := strings.Cut(path, "/")
+		if more != (i < len(r.steps)-1) || got != step && (got == "" || !strings.HasPrefix(step, "{")) {
+			return false
+		}
+		path = rest
+	}
+	return true
 }
 
 // bodyDigest is the SHA-256 of the body as it came.

@@ -254,7 +254,7 @@ func newStill() *stillClock {
 	return &stillClock{now: time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC)}
 }
 
-func newDirect(t *testing.T, c clock.Clock, seed uint64, hook func(simtarget.Commit)) *simtarget.Sim {
+func newDirect(t testing.TB, c clock.Clock, seed uint64, hook func(simtarget.Commit)) *simtarget.Sim {
 	t.Helper()
 	specs, err := shipped()
 	if err != nil {

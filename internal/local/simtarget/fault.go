@@ -232,7 +232,13 @@ type faultSet struct {
 	mu     sync.Mutex
 	rng    *rand.Rand
 	made   int
-	faults []*Fault
+	faults []*armed
+}
+
+// armed is a switch that can strike, with what its kind does.
+type armed struct {
+	Fault
+	info kindInfo
 }
 
 func (s *faultSet) add(f Fault) (Fault, error) {
@@ -243,7 +249,8 @@ func (s *faultSet) add(f Fault) (Fault, error) {
 	}
 	s.made++
 	f.ID, f.Used = "f"+strconv.Itoa(s.made), 0
-	s.faults = append(s.faults, &f)
+	info, _ := infoOf(f.Kind)
+	s.faults = append(s.faults, &armed{f, info})
 	return f, nil
 }
 
@@ -259,7 +266,7 @@ func (s *faultSet) remove(target, id string) (removed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.faults)
-	s.faults = slices.DeleteFunc(s.faults, func(f *Fault) bool {
+	s.faults = slices.DeleteFunc(s.faults, func(f *armed) bool {
 		return (target == "" || f.Target == target) && (id == "" || f.ID == id)
 	})
 	return before - len(s.faults)
@@ -270,7 +277,7 @@ func (s *faultSet) list() []Fault {
 	defer s.mu.Unlock()
 	out := []Fault{}
 	for _, f := range s.faults {
-		out = append(out, *f)
+		out = append(out, f.Fault)
 	}
 	return out
 }
@@ -281,8 +288,7 @@ func (s *faultSet) take(target string, at stage, routes ...*Route) (struck []Fau
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.faults {
-		info, _ := infoOf(f.Kind)
-		if f.Target != target || info.stage != at || !f.applies(info, routes) || !f.strikes(s.rng) {
+		if f.Target != target || f.info.stage != at || !f.applies(routes) || !f.strikes(s.rng) {
 			continue
 		}
 		if f.Skip > 0 {
@@ -290,21 +296,21 @@ func (s *faultSet) take(target string, at stage, routes ...*Route) (struck []Fau
 			continue
 		}
 		f.Used++
-		struck = append(struck, *f)
+		struck = append(struck, f.Fault)
 		if at != modifying {
 			break
 		}
 	}
-	s.faults = slices.DeleteFunc(s.faults, func(f *Fault) bool { return f.Count > 0 && f.Used >= f.Count })
+	s.faults = slices.DeleteFunc(s.faults, func(f *armed) bool { return f.Count > 0 && f.Used >= f.Count })
 	return struck
 }
 
-func (f *Fault) applies(info kindInfo, routes []*Route) bool {
-	if info.stage == atAccept {
+func (f *armed) applies(routes []*Route) bool {
+	if f.info.stage == atAccept {
 		return true
 	}
 	return slices.ContainsFunc(routes, func(r *Route) bool {
-		return info.reach.covers(r) && f.matchesRoute(r)
+		return f.info.reach.covers(r) && f.matchesRoute(r)
 	})
 }
 

@@ -89,6 +89,7 @@ func parse(raw []byte) (Spec, []error) {
 	if err := doc.Decode(&spec); err != nil {
 		return spec, mistyped(err)
 	}
+	spec.prepare()
 	return spec, checkMeaning(spec)
 }
 
@@ -229,7 +230,7 @@ func routeFaults(s Spec, r Route) (faults []string) {
 		}
 	}
 	for i, rej := range r.Rejects {
-		if n := countSet(rej.Longer, rej.Equals, rej.Absent); n+min(len(rej.Missing), 1) != 1 {
+		if n := countSet(rej.Longer, rej.Equals, rej.Absent); n+countMissing(rej) != 1 {
 			faults = append(faults, fmt.Sprintf("reject %d needs exactly one of missing, longer, equals, absent", i+1))
 		}
 	}
@@ -250,6 +251,13 @@ func naturalFaults(n Natural) (faults []string) {
 		faults = append(faults, "natural needs a conflict answer")
 	}
 	return faults
+}
+
+func countMissing(r Reject) int {
+	if r.Missing.node == nil {
+		return 0
+	}
+	return 1
 }
 
 func countSet(pointers ...any) (n int) {

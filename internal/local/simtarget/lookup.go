@@ -7,8 +7,8 @@ import (
 )
 
 // visible returns the records a selector picks that are not archived.
-func (t *target) visible(by Selector, sc scope) []*record {
-	found := t.collections[by.In].find(by.Field.text(sc), by.Value.text(sc), by.Fold)
+func (t *target) visible(by Selector, sc *scope) []*record {
+	found := t.collection(by.In).find(by.Field.text(sc), by.Value.text(sc), by.Fold)
 	return slices.DeleteFunc(found, func(r *record) bool { return r.archived })
 }
 
@@ -23,14 +23,16 @@ func (t *target) settled(c call, lag Span, found []*record) []*record {
 }
 
 // foreign returns a record of somebody else's in the place that the selector looks at.
-func (t *target) foreign(by Selector, sc scope) *record {
-	col := t.collections[by.In]
-	rec := col.draft(t.foreignDoc(col, sc, by.Field.text(sc), by.Value.text(sc)), t.sim.clock.Now(), t.rng)
+func (t *target) foreign(by Selector, sc *scope) *record {
+	col := t.collection(by.In)
+	rec := col.draft(t.foreignDoc(by.In, sc, by.Field.text(sc), by.Value.text(sc)), t.sim.clock.Now(), t.rng)
 	rec.foreign = true
 	return rec
 }
 
-func (t *target) get(c call, sc scope) reply {
+func (t *target) get(c call, sc *scope) reply {
+	own := *sc
+	sc = &own
 	rule := c.route.Get
 	found := t.settled(c, rule.Lag, t.visible(rule.By, sc))
 	if c.has(KindForeignRecord) {
@@ -43,7 +45,9 @@ func (t *target) get(c call, sc scope) reply {
 	return t.render(rule.Answer, sc)
 }
 
-func (t *target) list(c call, sc scope) reply {
+func (t *target) list(c call, sc *scope) reply {
+	own := *sc
+	sc = &own
 	rule := c.route.List
 	found := t.settled(c, rule.Lag, t.listed(rule, sc))
 	if c.has(KindForeignRecord) {
@@ -67,12 +71,12 @@ func (t *target) list(c call, sc scope) reply {
 	return t.render(rule.Answer, sc)
 }
 
-func (t *target) listed(rule *List, sc scope) []*record {
+func (t *target) listed(rule *List, sc *scope) []*record {
 	if !rule.All {
 		return t.visible(rule.By, sc)
 	}
 	var all []*record
-	for _, r := range t.collections[rule.By.In].records {
+	for _, r := range t.collection(rule.By.In).records {
 		if !r.archived {
 			all = append(all, r)
 		}
@@ -81,17 +85,17 @@ func (t *target) listed(rule *List, sc scope) []*record {
 }
 
 // doubled makes two matches: a copy of the first beside it, or two of somebody else's.
-func (t *target) doubled(by Selector, sc scope, found []*record) []*record {
+func (t *target) doubled(by Selector, sc *scope, found []*record) []*record {
 	if len(found) == 0 {
 		return []*record{t.foreign(by, sc), t.foreign(by, sc)}
 	}
-	copied := t.collections[by.In].draft(found[0].doc, found[0].at, t.rng)
+	copied := t.collection(by.In).draft(found[0].doc, found[0].at, t.rng)
 	return append(found, copied)
 }
 
 // page cuts one page out; next is where the following one starts, or 0. A truncated page is empty and says that
 // more follows.
-func (t *target) page(c call, sc scope, found []*record) (page []*record, next int) {
+func (t *target) page(c call, sc *scope, found []*record) (page []*record, next int) {
 	rule := c.route.List
 	limit, err := strconv.Atoi(rule.Limit.text(sc))
 	if err != nil || limit < 1 || limit > pageItemsMax {
@@ -112,13 +116,14 @@ func (t *target) page(c call, sc scope, found []*record) (page []*record, next i
 	return found[start:end], next
 }
 
-func (t *target) archive(c call, sc scope) reply {
+func (t *target) archive(c call, sc *scope) reply {
 	rule := c.route.Archive
 	found := t.visible(rule.By, sc)
 	if len(found) == 0 {
 		return t.render(rule.Absent, sc)
 	}
 	found[0].archived = true
-	sc.rec = found[0]
-	return t.render(rule.Answer, sc)
+	own := *sc
+	own.rec = found[0]
+	return t.render(rule.Answer, &own)
 }

@@ -1,9 +1,11 @@
 package simtarget
 
 import (
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,20 +20,24 @@ type record struct {
 	foreign  bool
 }
 
-// collection keeps records in the order of their making and finds them by any stored scalar.
+// collection keeps records in the order of their making and finds them by the scalars that its target looks at.
 type collection struct {
-	spec    Collection
+	kind    string // of its ids
+	places  []place
 	records []*record
-	index   map[string][]*record
+	index   map[held][]*record
 }
 
-func newCollection(spec Collection) *collection {
-	return &collection{spec: spec, index: map[string][]*record{}}
+// held is a value that records hold at a pointer, letter case apart.
+type held struct{ at, text string }
+
+func newCollection(spec *Spec, name string) *collection {
+	return &collection{kind: spec.Collections[name].ID, places: spec.places[name], index: map[held][]*record{}}
 }
 
-// insert keeps a new record under a new id.
+// insert keeps a new record under a new id; the document is the record's from now on.
 func (c *collection) insert(doc map[string]any, at time.Time, rng *rand.Rand) *record {
-	r := c.draft(doc, at, rng)
+	r := c.named(doc, at, rng)
 	c.records = append(c.records, r)
 	c.reindex(r)
 	return r
@@ -39,7 +45,11 @@ func (c *collection) insert(doc map[string]any, at time.Time, rng *rand.Rand) *r
 
 // draft makes a record without keeping it.
 func (c *collection) draft(doc map[string]any, at time.Time, rng *rand.Rand) *record {
-	r := &record{id: newID(c.spec.ID, rng), doc: maps.Clone(doc), at: at}
+	return c.named(maps.Clone(doc), at, rng)
+}
+
+func (c *collection) named(doc map[string]any, at time.Time, rng *rand.Rand) *record {
+	r := &record{id: newID(c.kind, rng), doc: doc, at: at}
 	r.doc["id"] = r.id
 	return r
 }
@@ -60,15 +70,16 @@ func (c *collection) update(r *record, doc map[string]any) {
 
 // reindex adds the record under what it holds now; entries that no longer hold are passed over by find.
 func (c *collection) reindex(r *record) {
-	leaves(r.doc, "", func(at, text string) {
-		if len(text) <= indexedValueBytes {
-			key := indexKey(at, text)
-			c.index[key] = append(c.index[key], r)
-		}
-	})
+	for _, p := range c.places {
+		v, _ := descend(r.doc, p.steps)
+		leaves(v, p.at, func(at, text string) {
+			if len(text) <= indexedValueBytes {
+				key := held{at, strings.ToLower(text)}
+				c.index[key] = append(c.index[key], r)
+			}
+		})
+	}
 }
-
-func indexKey(at, text string) string { return at + "\x00" + strings.ToLower(text) }
 
 func leaves(v any, at string, visit func(at, text string)) {
 	switch v := v.(type) {
@@ -91,14 +102,13 @@ func (c *collection) find(at, value string, fold bool) (found []*record) {
 	if value == "" {
 		return nil
 	}
-	seen := map[*record]bool{}
-	for _, r := range c.index[indexKey(at, value)] {
-		held, _ := pointer(r.doc, at)
-		text := textOf(held)
-		if !seen[r] && (text == value || fold && strings.EqualFold(text, value)) {
+	steps := stepsOf(at)
+	for _, r := range c.index[held{at, strings.ToLower(value)}] {
+		v, _ := descend(r.doc, steps)
+		text := textOf(v)
+		if (text == value || fold && strings.EqualFold(text, value)) && !slices.Contains(found, r) {
 			found = append(found, r)
 		}
-		seen[r] = true
 	}
 	return found
 }
@@ -107,12 +117,27 @@ func (c *collection) find(at, value string, fold bool) (found []*record) {
 func newID(kind string, rng *rand.Rand) string {
 	switch kind {
 	case "uuid":
-		a, b := rng.Uint64(), rng.Uint64()
-		return fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", uint32(a>>32), uint16(a>>16), a&0xfff, b>>52, b&0xffffffffffff)
+		return uuid(rng.Uint64(), rng.Uint64())
 	case "number":
 		return strconv.FormatUint(10_000_000_000+rng.Uint64N(80_000_000_000), 10)
 	case "token":
-		return fmt.Sprintf("%016x%016x", rng.Uint64(), rng.Uint64())
+		var raw [16]byte
+		binary.BigEndian.PutUint64(raw[:8], rng.Uint64())
+		binary.BigEndian.PutUint64(raw[8:], rng.Uint64())
+		return hex.EncodeToString(raw[:])
 	}
 	return kind + strconv.FormatUint(1_000_000_000_000+rng.Uint64N(8_000_000_000_000), 10)
+}
+
+// uuid is a random UUID, version 4.
+func uuid(a, b uint64) string {
+	var raw [16]byte
+	binary.BigEndian.PutUint64(raw[:8], a)
+	binary.BigEndian.PutUint64(raw[8:], b)
+	raw[6], raw[8] = raw[6]&0x0f|0x40, raw[8]&0x3f|0x80
+	text := make([]byte, 0, 36)
+	for _, part := range [][]byte{raw[:4], raw[4:6], raw[6:8], raw[8:10]} {
+		text = append(hex.AppendEncode(text, part), '-')
+	}
+	return string(hex.AppendEncode(text, raw[10:]))
 }

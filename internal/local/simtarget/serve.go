@@ -2,13 +2,11 @@ package simtarget
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -85,7 +83,7 @@ func (s *Sim) serveOne(w *wire, br *bufio.Reader) bool {
 func (t *target) candidates(req *http.Request) (routes []*Route) {
 	for i := range t.spec.Routes {
 		r := &t.spec.Routes[i]
-		if _, ok := matchPath(r.Path, req.URL.Path); ok && r.Method == req.Method {
+		if r.Method == req.Method && r.at(req.URL.Path) {
 			routes = append(routes, r)
 		}
 	}
@@ -127,27 +125,31 @@ func (s *Sim) finish(w *wire, br *bufio.Reader, ex Exchange) bool {
 
 // bytes is the answer's HTTP/1.1 form.
 func (r reply) bytes(now time.Time, method string, last bool) []byte {
-	var out bytes.Buffer
-	fmt.Fprintf(&out, "HTTP/1.1 %03d %s\r\n", r.status, http.StatusText(r.status))
-	fmt.Fprintf(&out, "Date: %s\r\n", now.UTC().Format(http.TimeFormat))
-	for _, name := range slices.Sorted(maps.Keys(r.header)) {
-		fmt.Fprintf(&out, "%s: %s\r\n", name, oneLine(r.header[name]))
+	out := make([]byte, 0, answerHeadBytes+len(r.body))
+	out = append(out, "HTTP/1.1 "...)
+	out = strconv.AppendInt(out, int64(r.status), 10)
+	out = append(append(append(out, ' '), http.StatusText(r.status)...), "\r\nDate: "...)
+	out = append(now.UTC().AppendFormat(out, http.TimeFormat), "\r\n"...)
+	for _, h := range r.header {
+		out = append(append(append(append(out, h.name...), ": "...), oneLine(h.value)...), "\r\n"...)
 	}
 	if last {
-		out.WriteString("Connection: close\r\n")
+		out = append(out, "Connection: close\r\n"...)
 	}
 	if r.status != http.StatusNoContent {
-		fmt.Fprintf(&out, "Content-Length: %d\r\n", len(r.body))
+		out = append(strconv.AppendInt(append(out, "Content-Length: "...), int64(len(r.body)), 10), "\r\n"...)
 	}
-	out.WriteString("\r\n")
+	out = append(out, "\r\n"...)
 	if method != http.MethodHead {
-		out.Write(r.body)
+		out = append(out, r.body...)
 	}
-	return out.Bytes()
+	return out
 }
 
 // oneLine keeps a header value from opening another header.
-func oneLine(v string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(v) }
+func oneLine(v string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(v, "\r", " "), "\n", " ")
+}
 
 // cutConn resets a TCP connection, so that the peer sees a reset and not an end.
 func cutConn(c net.Conn) {

@@ -3,6 +3,7 @@ package simtarget
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -17,6 +18,9 @@ type Spec struct {
 	Failures    Failures              `yaml:"failures" need:"yes"`
 	Collections map[string]Collection `yaml:"collections" need:"yes"`
 	Routes      []Route               `yaml:"routes" need:"yes"`
+
+	places    map[string][]place // where each collection's records are looked up
+	documents *documents         // nil: no route is a GraphQL one
 }
 
 // Auth is the header that has to be present; any value is taken.
@@ -54,12 +58,13 @@ type Route struct {
 	List    *List       `yaml:"list"`
 	Archive *Archive    `yaml:"archive"`
 
-	line int
+	line  int
+	steps []string // of Path, made ready at load
 }
 
 // Reject is a check made before the key layer and before any effect. Exactly one condition is set.
 type Reject struct {
-	Missing string      `yaml:"missing"` // the expression yields nothing or a blank
+	Missing Template    `yaml:"missing"` // the expression yields nothing or a blank
 	Longer  *Longer     `yaml:"longer"`  // longer than so many characters
 	Equals  *Comparison `yaml:"equals"`  // the texts are equal
 	Absent  *Selector   `yaml:"absent"`  // no such record
@@ -194,5 +199,7 @@ func (f *Fact) UnmarshalYAML(n *yaml.Node) error {
 func (r *Route) UnmarshalYAML(n *yaml.Node) error {
 	type plain Route
 	r.line = n.Line
-	return n.Decode((*plain)(r))
+	err := n.Decode((*plain)(r))
+	r.steps = strings.Split(r.Path, "/")
+	return err
 }

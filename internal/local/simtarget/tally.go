@@ -62,7 +62,7 @@ type Report struct {
 type tally struct {
 	requests, replays, updates int
 	byOperation, byRoute       map[string]int
-	byBoth                     map[[2]string]int // route and operation
+	byBoth                     map[[2]string]int // route and operation, while somebody listens
 	effects                    []Effect
 	connections                []*Connection
 	connectionsMade            int
@@ -76,7 +76,6 @@ func (t *tally) add(e Effect) {
 	t.effects = append(t.effects, e)
 	t.byOperation[e.Operation]++
 	t.byRoute[e.Route]++
-	t.byBoth[[2]string{e.Route, e.Operation}]++
 }
 
 func (t *tally) counts() Counts {
@@ -90,6 +89,7 @@ func (t *target) made(c call, e Effect, rec *record) {
 		return
 	}
 	who := [2]string{e.Route, e.Operation}
+	t.tally.byBoth[who]++
 	t.sim.onEffect(Commit{Effect: e, Target: t.spec.Target, Collection: c.route.Effect.In, At: rec.at,
 		Number: len(t.tally.effects), Earlier: t.tally.byBoth[who] - 1, Late: c.wire.Kind == KindLateCommit})
 }

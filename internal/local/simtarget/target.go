@@ -1,11 +1,12 @@
 package simtarget
 
 import (
-	"encoding/json"
 	"hash/fnv"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,6 +23,7 @@ type target struct {
 	rng         *rand.Rand
 	collections map[string]*collection
 	keys        map[string]*keyEntry
+	late        int // commits that are still to come
 	tally       tally
 }
 
@@ -36,19 +38,38 @@ func newTarget(s *Sim, spec *Spec, seed uint64) *target {
 // reset forgets everything but the data file and the open connections. The caller holds mu, or is newTarget.
 func (t *target) reset() {
 	t.epoch++
-	t.keys = map[string]*keyEntry{}
+	t.keys, t.late = map[string]*keyEntry{}, 0
 	t.collections = map[string]*collection{}
-	for name, spec := range t.spec.Collections {
-		t.collections[name] = newCollection(spec)
-	}
 	t.tally = newTally()
+}
+
+// collection returns what a target keeps of one kind, made when it is first asked for.
+func (t *target) collection(name string) *collection {
+	if c := t.collections[name]; c != nil {
+		return c
+	}
+	c := newCollection(t.spec, name)
+	t.collections[name] = c
+	return c
 }
 
 // reply is an answer ready for the wire.
 type reply struct {
 	status int
-	header map[string]string
+	header []headerField // by name
 	body   []byte
+}
+
+type headerField struct{ name, value string }
+
+// set writes a header field, over the one of that name.
+func (r *reply) set(name, value string) {
+	at, found := slices.BinarySearchFunc(r.header, name, func(h headerField, name string) int { return strings.Compare(h.name, name) })
+	if found {
+		r.header[at].value = value
+		return
+	}
+	r.header = slices.Insert(r.header, at, headerField{name, value})
 }
 
 // outcome is what one request led to.
@@ -63,20 +84,27 @@ type outcome struct {
 // handle carries out one request.
 func (t *target) handle(x *exchange) outcome {
 	route := t.route(x)
-	mods := map[Kind]Fault{}
-	for _, f := range t.sim.faults.take(t.spec.Target, modifying, route) {
-		mods[f.Kind] = f
-	}
-	var wire Fault
-	for _, f := range t.sim.faults.take(t.spec.Target, atRequest, route) {
-		wire = f
+	c := call{x: x, route: route}
+	if t.sim.faults.any() {
+		t.strike(&c)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tally.requests++
-	out := t.carryOut(call{x: x, route: route, wire: wire, mods: mods})
-	out.fault = wire.Kind
+	out := t.carryOut(c)
+	out.fault = c.wire.Kind
 	return out
+}
+
+// strike finds the switches that this request uses up.
+func (t *target) strike(c *call) {
+	c.mods = map[Kind]Fault{}
+	for _, f := range t.sim.faults.take(t.spec.Target, modifying, c.route) {
+		c.mods[f.Kind] = f
+	}
+	for _, f := range t.sim.faults.take(t.spec.Target, atRequest, c.route) {
+		c.wire = f
+	}
 }
 
 // call is one request with what was found out about it.
@@ -94,9 +122,9 @@ func (c call) has(k Kind) bool {
 
 func (t *target) route(x *exchange) *Route {
 	for i := range t.spec.Routes {
-		if params, ok := x.matches(&t.spec.Routes[i]); ok {
-			x.params = params
-			return &t.spec.Routes[i]
+		if r := &t.spec.Routes[i]; x.matches(r) {
+			x.route = r
+			return r
 		}
 	}
 	return nil
@@ -128,11 +156,16 @@ func (t *target) carryOut(c call) outcome {
 	return t.afterEffect(c, t.archive(c, sc))
 }
 
-func (t *target) scope(x *exchange) scope {
-	return scope{x: x, now: t.sim.clock.Now().UTC().Format(timeShape), request: newID("uuid", t.rng)}
+func (t *target) scope(x *exchange) *scope {
+	return &scope{x: x, now: t.sim.clock.Now().UTC(), request: func() string {
+		if x.id == "" {
+			x.id = newID("uuid", t.rng)
+		}
+		return x.id
+	}}
 }
 
-func (t *target) rejection(c call, sc scope) *Answer {
+func (t *target) rejection(c call, sc *scope) *Answer {
 	for i, r := range c.route.Rejects {
 		if t.rejects(r, sc) {
 			return &c.route.Rejects[i].Answer
@@ -141,7 +174,7 @@ func (t *target) rejection(c call, sc scope) *Answer {
 	return nil
 }
 
-func (t *target) rejects(r Reject, sc scope) bool {
+func (t *target) rejects(r Reject, sc *scope) bool {
 	switch {
 	case r.Longer != nil:
 		return len([]rune(r.Longer.Of.text(sc))) > r.Longer.Than
@@ -150,7 +183,7 @@ func (t *target) rejects(r Reject, sc scope) bool {
 	case r.Absent != nil:
 		return len(t.visible(*r.Absent, sc)) == 0
 	}
-	v, _ := evalText(r.Missing, sc)
+	v, _ := r.Missing.value(sc)
 	return isBlank(v)
 }
 
@@ -165,24 +198,35 @@ func isBlank(v any) bool {
 }
 
 // render makes the wire form of an answer; a GraphQL answer holds only what was asked for.
-func (t *target) render(a Answer, sc scope) reply {
-	r := reply{status: a.Status, header: map[string]string{}}
+func (t *target) render(a Answer, sc *scope) reply {
+	r := reply{status: a.Status}
 	for name, tpl := range a.Headers {
-		r.header[name] = tpl.text(sc)
+		r.set(name, tpl.text(sc))
 	}
-	body, ok := a.Body.value(sc)
-	if !ok || body == nil {
+	body, ok := a.body(sc)
+	if !ok {
 		return r
 	}
-	if r.header["Content-Type"] == "" {
-		r.header["Content-Type"] = "application/json; charset=utf-8"
+	if a.Headers["Content-Type"].text(sc) == "" {
+		r.set("Content-Type", "application/json; charset=utf-8")
 	}
-	if text, isText := body.(string); isText {
-		r.body = []byte(text)
-		return r
-	}
-	r.body, _ = json.Marshal(selected(body, sc.x)) // a tree of decoded YAML and JSON always encodes
+	r.body = body
 	return r
+}
+
+// body is the answer's body; ok is false when it has none.
+func (a Answer) body(sc *scope) (body []byte, ok bool) {
+	if mapping, isMapping := a.Body.node.(fields); isMapping && sc.x.field == nil {
+		return mapping.write(make([]byte, 0, answerBodyBytes), sc)
+	}
+	tree, ok := a.Body.value(sc)
+	if !ok || tree == nil {
+		return nil, false
+	}
+	if text, isText := tree.(string); isText {
+		return []byte(text), true
+	}
+	return appendJSON(make([]byte, 0, answerBodyBytes), selected(tree, sc.x)), true
 }
 
 func selected(body any, x *exchange) any {
@@ -206,11 +250,11 @@ const proxyPage = "<!doctype html><html><head><title>403 Forbidden</title></head
 	"<body><h1>Request blocked</h1><p>This request was blocked by the web application firewall.</p></body></html>\n"
 
 func proxyReply() reply {
-	return reply{http.StatusForbidden, map[string]string{"Content-Type": "text/html; charset=utf-8"}, []byte(proxyPage)}
+	return reply{http.StatusForbidden, []headerField{{"Content-Type", "text/html; charset=utf-8"}}, []byte(proxyPage)}
 }
 
 // beforeEffect carries out the switches that leave no effect.
-func (t *target) beforeEffect(c call, sc scope) (outcome, bool) {
+func (t *target) beforeEffect(c call, sc *scope) (outcome, bool) {
 	switch c.wire.Kind {
 	case KindResetAfterRequest:
 		return outcome{action: ActionCut}, true
@@ -219,11 +263,11 @@ func (t *target) beforeEffect(c call, sc scope) (outcome, bool) {
 	case KindLimited:
 		r := t.render(t.spec.Failures.Limited, sc)
 		if seconds := int(time.Duration(c.wire.Delay).Seconds()); seconds > 0 {
-			r.header["Retry-After"] = strconv.Itoa(seconds)
+			r.set("Retry-After", strconv.Itoa(seconds))
 		}
 		return outcome{reply: r}, true
 	case KindRedirect:
-		return outcome{reply: reply{status: http.StatusTemporaryRedirect, header: map[string]string{"Location": c.x.path + "?moved=1"}}}, true
+		return outcome{reply: reply{status: http.StatusTemporaryRedirect, header: []headerField{{"Location", c.x.path + "?moved=1"}}}}, true
 	case KindBrokenBefore:
 		stored := c.route != nil && c.route.Effect != nil && c.route.Effect.Key != nil && c.route.Effect.Key.StoresErrors
 		return outcome{reply: t.render(t.spec.Failures.Broken, sc)}, !stored
@@ -234,7 +278,6 @@ func (t *target) beforeEffect(c call, sc scope) (outcome, bool) {
 // afterEffect carries out the switches that spoil a good answer.
 func (t *target) afterEffect(c call, good reply) outcome {
 	out := outcome{reply: good}
-	sc := t.scope(c.x)
 	switch c.wire.Kind {
 	case KindLostAfterCommit:
 		out.action = ActionCut
@@ -247,13 +290,13 @@ func (t *target) afterEffect(c call, good reply) outcome {
 	case KindLateAnswer:
 		out.until = t.sim.clock.Now().Add(time.Duration(c.wire.Delay))
 	case KindBrokenAfter:
-		out.reply = t.render(t.spec.Failures.Broken, sc)
+		out.reply = t.render(t.spec.Failures.Broken, t.scope(c.x))
 	case KindRefusedAfter:
-		out.reply = t.render(t.spec.Failures.Refused, sc)
+		out.reply = t.render(t.spec.Failures.Refused, t.scope(c.x))
 	case KindProxyAfter:
 		out.reply = proxyReply()
 	case KindUnreadable:
-		out.reply = reply{http.StatusOK, map[string]string{"Content-Type": "application/json"}, []byte(`{"id": "`)}
+		out.reply = reply{http.StatusOK, []headerField{{"Content-Type", "application/json"}}, []byte(`{"id": "`)}
 	}
 	return out
 }

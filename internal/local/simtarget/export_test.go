@@ -1,0 +1,7 @@
+package simtarget
+
+// Seen by the tests of this package only.
+var (
+	AppendJSON    = appendJSON
+	OperationMark = operationMark
+)
