@@ -14,8 +14,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// searchMax bounds the lines of a file that is searched; in a longer one the library's own line stands.
-const searchMax = 2000
+// readBytesMax bounds what is read to find a line, in bytes over all tries; where it is spent, the library's own line
+// stands. A file that reads up to its mistake spends next to nothing; one bracket that is never closed spends it all.
+const readBytesMax = 2 << 20
 
 var libraryLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
@@ -38,11 +39,11 @@ func Fault(src []byte, err error) (line int, problem string) {
 // does. 0 when that cannot be told.
 func firstUnreadable(src []byte) int {
 	lines := bytes.SplitAfter(src, []byte("\n"))
-	if len(lines) > searchMax {
-		return 0
-	}
-	end := len(src)
+	end, left := len(src), readBytesMax
 	for n := len(lines); n > 0; n-- {
+		if left -= end; left < 0 {
+			return 0
+		}
 		if reads(src[:end]) {
 			return min(n+1, len(lines))
 		}
