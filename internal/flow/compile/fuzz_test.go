@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"holdfast/internal/flow"
 	"holdfast/internal/flow/compile"
+	"holdfast/internal/fuzztest"
 )
 
 // Any text in a content either compiles or is refused with a place, and then plans without a crash.
@@ -61,6 +63,80 @@ func FuzzPlan(f *testing.F) {
 			t.Fatalf("%+v", one)
 		}
 	})
+}
+
+// canary is a text of the event that no problem may show.
+const canary = "quiet-canary-93f1"
+
+// planBound is what one plan may allocate, in bytes: the contents' own bound, and what evaluating within its cost takes.
+var planBound = fuzztest.Bound{Base: 64 << 20, PerByte: 2 << 10}
+
+// Any expression in any place, on any event: one answer, twice the same, of a bounded size, and without a text of the
+// event in a problem.
+func FuzzExpression(f *testing.F) {
+	for _, seed := range []struct{ text, body string }{
+		{"body.l.map(x, body.l.map(y, body.l))", `{"l":[1,2,3,4,5,6,7,8,9,10]}`},
+		{"body.l.map(x, {'x': x, 'all': body})", `{"l":[1,2,3]}`},
+		{"body.note_attributes.filter(a, a.name == 'hubspot_contact_id')[0].value", `{"note_attributes":[{"name":"hubspot_contact_id","value":"51"}]}`},
+		{"timestamp(body.created_at) + duration('48h')", `{"created_at":"2026-11-29T07:00:00-05:00"}`},
+		{"body.a.matches('^(a+)+$')", `{"a":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}`},
+		{"body.a + body.a + body.b", `{"a":"x","b":19.90}`}, {"string(body.a) + string(1.0/3.0)", `{"a":9007199254740993}`},
+		{"body[body.a]", `{"a":"b","b":{"c":null}}`}, {"has(body.a) && body.a.all(x, x > 1)", `{"a":[2,3]}`}, {"event.topic", `{}`}, {"{'a': body.a, body.a: 1}", `{"a":"a"}`},
+		{"dyn(body).a.b.c", `[]`}, {"-9223372036854775808 - body.a", `{"a":1}`}, {"[[[[[[1]]]]]]", `{}`}, {"body.a in body.l", `{"a":1,"l":[1.0,"1"]}`},
+	} {
+		for place := range 3 {
+			f.Add(seed.text, []byte(seed.body), uint8(place))
+		}
+	}
+	base, findings := flow.Parse("flows/x.yaml", []byte(greet))
+	if len(findings) > 0 {
+		f.Fatal(findings)
+	}
+	f.Fuzz(func(t *testing.T, source string, body []byte, place uint8) {
+		if strings.Contains(source, canary) {
+			return
+		}
+		fuzztest.Bounded(t, planBound, len(body)+len(source), func() { expression(t, base, source, body, place) })
+	})
+}
+
+func expression(t *testing.T, file flow.File, source string, body []byte, place uint8) {
+	t.Helper()
+	stage := file.Stages[0]
+	stage.Content = nil
+	at := flow.Text{Value: source, At: flow.Position{Line: 1, Column: 1}}
+	switch place % 3 {
+	case 0:
+		file.Trigger.When = at
+	case 1:
+		stage.Key = []flow.Text{at}
+	case 2:
+		at.Value = "${" + source + "}"
+		stage.Content = []flow.Member{{Name: "l", Value: flow.Value{Text: at}}, {Name: "o", Value: flow.Value{Text: at}}}
+	}
+	file.Stages = []flow.Stage{stage}
+	compiled, err := compile.Compile(file, testTargets())
+	if err != nil {
+		return
+	}
+	in := compile.Input{Event: compile.Event{ID: "ev_1", Topic: "orders/paid"}, HoleReference: hole,
+		Body: append(append([]byte(`{"a":"`+canary+`","b":["`+canary+`"],"l":[1,2,{"a":"`+canary+`"}],"any":`), body...), '}')}
+	one, err := compiled.Plan(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range one.Problems {
+		if strings.Contains(p.Detail, canary) || len(p.Detail) > 4*flow.ExpressionBytesMax || p.Reason == "" {
+			t.Fatalf("problem %+v", p)
+		}
+	}
+	written, err := json.Marshal(one.Stages)
+	if err != nil || len(written) > 8*compile.ContentBytesMax {
+		t.Fatalf("%d bytes of plan: %v", len(written), err)
+	}
+	if two, err := compiled.Plan(in); err != nil || cmp.Diff(one, two) != "" {
+		t.Fatalf("planned again: %v\n%s", err, cmp.Diff(one, two))
+	}
 }
 
 func BenchmarkPlan(b *testing.B) {

@@ -189,3 +189,13 @@ func operationID(t rapid.TB, s compile.Stage) string {
 	}
 	return id
 }
+
+// A short expression names one large part of the event many times over: what it makes is counted while it is made.
+func TestContentWithoutEnd(t *testing.T) {
+	t.Parallel()
+	f := compiled(t, strings.Replace(greet, "o: '${body}'", "o: '${{\"r\": body.l.map(x, body.l.map(y, body.l))}}'", 1))
+	got := plan(t, f, `{"a":1,"b":2,"text":"t","l":[1`+strings.Repeat(",1", 79)+`]}`)
+	if got.Outcome != compile.OutcomeHeld || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Detail, "makes more than 262144 bytes on this event") {
+		t.Fatalf("%v %+v", got.Outcome, got.Problems)
+	}
+}

@@ -212,42 +212,65 @@ func (p *planning) marked(text string) int {
 
 // plain is a value of an expression as decoded JSON has it. Floating-point numbers are refused: their digits are
 // not the event's.
-func plain(v ref.Val) (any, error) { return plainAt(v, 0) }
+func plain(v ref.Val) (any, error) {
+	c := copying{left: ContentBytesMax}
+	return c.value(v, 0)
+}
 
-func plainAt(v ref.Val, depth int) (any, error) {
+// copying writes a value out. A short expression can name one large part of an event many times over, so that what it
+// makes is counted while it is made.
+type copying struct{ left int }
+
+var errLarge = fmt.Errorf("makes more than %d bytes on this event", ContentBytesMax)
+
+func (c *copying) value(v ref.Val, depth int) (any, error) {
 	if depth > valueDepthMax {
 		return nil, fmt.Errorf("goes deeper than %d levels", valueDepthMax)
 	}
 	switch x := v.(type) {
 	case types.Null:
-		return nil, nil
+		return nil, c.spend(len("null"))
 	case types.String:
-		return string(x), nil
+		return string(x), c.spend(len(x))
 	case types.Bool:
-		return bool(x), nil
+		return bool(x), c.spend(len("true"))
 	case types.Int:
-		return json.Number(strconv.FormatInt(int64(x), 10)), nil
+		return c.number(strconv.FormatInt(int64(x), 10))
 	case types.Uint:
-		return json.Number(strconv.FormatUint(uint64(x), 10)), nil
+		return c.number(strconv.FormatUint(uint64(x), 10))
 	case number:
-		if strings.ContainsAny(x.literal, "eE") {
-			return nil, errors.New("is a number with an exponent; plain digits are needed")
-		}
-		return json.Number(x.literal), nil
+		return c.number(x.literal)
 	case types.Timestamp:
-		return x.UTC().Format(time.RFC3339Nano), nil
+		return x.UTC().Format(time.RFC3339Nano), c.spend(len(time.RFC3339Nano))
 	case traits.Lister:
-		return plainList(x, depth)
+		return c.list(x, depth)
 	case traits.Mapper:
-		return plainObject(x, depth)
+		return c.object(x, depth)
 	}
 	return nil, errors.New("is no JSON value with exact digits: text, a whole number, true or false, a list or an object")
 }
 
-func plainList(l traits.Lister, depth int) (any, error) {
+func (c *copying) spend(n int) error {
+	if c.left -= n; c.left < 0 {
+		return errLarge
+	}
+	return nil
+}
+
+func (c *copying) number(literal string) (any, error) {
+	if strings.ContainsAny(literal, "eE") {
+		return nil, errors.New("is a number with an exponent; plain digits are needed")
+	}
+	return json.Number(literal), c.spend(len(literal))
+}
+
+func (c *copying) list(l traits.Lister, depth int) (any, error) {
 	list := []any{}
 	for i := l.Iterator(); i.HasNext() == types.True; {
-		v, err := plainAt(i.Next(), depth+1)
+		if err := c.spend(len(",")); err != nil {
+			return nil, err
+		}
+		v, err := c.value(i.Next(), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -256,7 +279,7 @@ func plainList(l traits.Lister, depth int) (any, error) {
 	return list, nil
 }
 
-func plainObject(m traits.Mapper, depth int) (any, error) {
+func (c *copying) object(m traits.Mapper, depth int) (any, error) {
 	object := map[string]any{}
 	for i := m.Iterator(); i.HasNext() == types.True; {
 		key := i.Next()
@@ -264,7 +287,10 @@ func plainObject(m traits.Mapper, depth int) (any, error) {
 		if !ok {
 			return nil, errors.New("is an object with a name that is no text")
 		}
-		v, err := plainAt(m.Get(key), depth+1)
+		if err := c.spend(len(name) + len(`"":,`)); err != nil {
+			return nil, err
+		}
+		v, err := c.value(m.Get(key), depth+1)
 		if err != nil {
 			return nil, err
 		}
