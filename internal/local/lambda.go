@@ -25,6 +25,8 @@ type functions struct {
 	byArn map[string]function
 	work  sync.WaitGroup
 	busy  atomic.Int64
+	// onAnswer, when set, is told what a function answered.
+	onAnswer func(function string, answer []byte)
 }
 
 // function keeps its idle environments. As in Lambda, an environment serves one invocation at a time: a handler of
@@ -92,6 +94,9 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 	})
 	select {
 	case a := <-done:
+		if f.onAnswer != nil && a.err == nil {
+			f.onAnswer(fn.name, a.out)
+		}
 		return answered(a.out, a.err)
 	case <-limited.Done():
 		return nil, nil, &states.InvokeError{Name: "Sandbox.Timedout", Message: fmt.Sprintf("%s timed out after %s", fn.name, fn.limit)}

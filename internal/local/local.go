@@ -52,6 +52,8 @@ type Options struct {
 	Around func(dynamo.Call, func() dynamo.Reply) dynamo.Reply
 	// OnCall, when set, is told of the capacity of each ledger call.
 	OnCall func(call string, units float64)
+	// OnAnswer, when set, is told what a function of the template answered, before whoever called it is.
+	OnAnswer func(function string, answer []byte)
 	// SweepEvery is the schedule of the sweep by the product's clock; 0 means a minute, negative means never.
 	SweepEvery time.Duration
 	// Outside is what goes on when this laptop ends. Nil parts are the laptop's own and end with it.
@@ -98,6 +100,7 @@ type Local struct {
 
 	options   Options
 	functions *functions
+	front     http.Handler // hooks and pages
 	admission admission
 	sources   []source.Config
 	kept      kept
@@ -125,6 +128,7 @@ func Start(ctx context.Context, o Options) (*Local, error) {
 		l.Clock = clock.New()
 	}
 	l.functions = newFunctions(l.Clock)
+	l.functions.onAnswer = o.OnAnswer
 	if err := l.start(ctx); err != nil {
 		close(l.done)
 		return nil, errors.Join(err, l.Close())
@@ -149,11 +153,10 @@ func (l *Local) start(ctx context.Context) error {
 	if err := l.startHandlers(ctx); err != nil {
 		return err
 	}
-	handler, err := l.pages()
-	if err != nil {
+	if l.front, err = l.pages(); err != nil {
 		return err
 	}
-	l.serve(listener, handler)
+	l.serve(listener, l.front)
 	running, cancel := context.WithCancel(context.Background())
 	l.cancel = cancel
 	go l.sweeps(running)
@@ -326,6 +329,9 @@ func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {
 	}
 	return app.New(ctx, l.Config, parts)
 }
+
+// ServeHTTP answers a request for hooks and pages as the laptop's own port does, without a connection.
+func (l *Local) ServeHTTP(w http.ResponseWriter, r *http.Request) { l.front.ServeHTTP(w, r) }
 
 // Close ends everything and waits for it.
 func (l *Local) Close() error {
