@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"holdfast/internal/local/dynamo/attr"
 	"holdfast/internal/local/dynamo/expr"
 	"holdfast/internal/local/dynamo/store"
 )
@@ -9,16 +8,18 @@ import (
 // batchWriteMax is DynamoDB's limit on one BatchWriteItem.
 const batchWriteMax = 25
 
-// batchTable is what a BatchGetItem asks of one table.
+// batchTable is what a BatchGetItem asks of one table, and what it found.
 type batchTable struct {
 	q    *request
 	keys []*request
 	gets []*get
+	// found are the items that there are.
+	found []*store.Record
 	// left are the keys that did not fit into the answer.
 	left []*request
 }
 
-func (s *Server) batchGet(q *request) ([]byte, error) {
+func (s *Server) batchGet(q *request) (*batchAnswer, error) {
 	if err := q.checkParts("requestItems", batchGetMax); err != nil {
 		return nil, err
 	}
@@ -26,24 +27,18 @@ func (s *Server) batchGet(q *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := []byte(`{"Responses":{`)
-	consumed := map[string]*consumption{}
-	err = s.store.View(func(tx *store.Tx) (err error) {
-		b, err = appendBatch(tx, b, batch, consumed)
-		return err
-	})
-	if err != nil {
+	used := map[string]*consumption{}
+	if err := s.store.View(func(tx store.Tx) error { return findBatch(tx, batch, used) }); err != nil {
 		return nil, err
 	}
-	b = appendLeft(append(b, `},"UnprocessedKeys":{`...), batch)
-	return append(appendConsumedTables(append(b, '}'), q, consumed, ""), '}'), nil
+	return &batchAnswer{batch, q.consumedTables(used, "")}, nil
 }
 
 func (s *Server) prepareBatch(q *request) ([]*batchTable, error) {
 	var batch []*batchTable
 	total := 0
 	for _, part := range q.parts {
-		p, err := part.readProjection()
+		p, err := s.readProjection(part)
 		if err != nil {
 			return nil, err
 		}
@@ -79,79 +74,30 @@ func (s *Server) prepareBatchTable(one *batchTable, p *expr.Projection) error {
 	return nil
 }
 
-func appendBatch(tx *store.Tx, b []byte, batch []*batchTable, consumed map[string]*consumption) ([]byte, error) {
+func findBatch(tx store.Tx, batch []*batchTable, used map[string]*consumption) error {
 	total := 0
-	for i, one := range batch {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(attr.AppendText(b, one.q.table), `:[`...)
+	for _, one := range batch {
 		for j, g := range one.gets {
 			if total >= batchAnswerMax {
 				one.left = append(one.left, one.keys[j])
 				continue
 			}
-			before := len(b)
-			if b[before-1] == '}' {
-				b = append(b, ',')
-			}
-			out, size, err := g.find(tx, b)
+			r, size, err := g.find(tx)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if b = out; size == 0 {
-				b = b[:before]
+			if r != nil {
+				one.found = append(one.found, r)
 			}
 			total += size
-			at(consumed, one.q.table).table += readUnits(size, g.consistent)
+			at(used, one.q.table).table += readUnits(size, g.consistent)
 		}
-		b = append(b, ']')
 	}
-	return b, nil
-}
-
-func appendLeft(b []byte, batch []*batchTable) []byte {
-	for _, one := range batch {
-		if len(one.left) == 0 {
-			continue
-		}
-		b = append(attr.AppendText(appendComma(b), one.q.table), `:{"Keys":[`...)
-		for i, k := range one.left {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = attr.AppendItem(b, k.key)
-		}
-		b = append(b, ']')
-		if one.q.consistent {
-			b = append(b, `,"ConsistentRead":true`...)
-		}
-		if one.q.projection != nil {
-			b = attr.AppendText(append(b, `,"ProjectionExpression":`...), *one.q.projection)
-			b = appendNames(b, one.q)
-		}
-		b = append(b, '}')
-	}
-	return b
-}
-
-func appendNames(b []byte, q *request) []byte {
-	if !q.hasNames {
-		return b
-	}
-	b = append(b, `,"ExpressionAttributeNames":{`...)
-	for i, n := range q.scope.Names {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(attr.AppendText(b, n.Key), ':')
-		b = attr.AppendText(b, n.Name)
-	}
-	return append(b, '}')
+	return nil
 }
 
 // batchWrite makes up to 25 puts and deletes. Each stands for itself in DynamoDB; here they are in one commit.
-func (s *Server) batchWrite(q *request) ([]byte, error) {
+func (s *Server) batchWrite(q *request) (*batchWriteAnswer, error) {
 	if err := q.checkParts("requestItems", batchWriteMax); err != nil {
 		return nil, err
 	}
@@ -159,7 +105,7 @@ func (s *Server) batchWrite(q *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.store.Write(func(tx *store.Tx) ([]store.Change, error) {
+	err = s.commit(writes, func(tx store.Tx) ([]store.Change, error) {
 		var changes []store.Change
 		for _, w := range writes {
 			more, err := w.decide(tx)
@@ -173,12 +119,11 @@ func (s *Server) batchWrite(q *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	consumed := map[string]*consumption{}
+	used := map[string]*consumption{}
 	for _, w := range writes {
-		at(consumed, w.table.name).add(w.consumed, 1)
+		at(used, w.table.name).add(w.consumed, 1)
 	}
-	b := appendConsumedTables([]byte(`{"UnprocessedItems":{}`), q, consumed, "")
-	return append(b, '}'), nil
+	return &batchWriteAnswer{q.consumedTables(used, "")}, nil
 }
 
 // prepareAll prepares writes of which no two may meet on one item.

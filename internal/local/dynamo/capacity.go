@@ -1,8 +1,10 @@
 package dynamo
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"holdfast/internal/local/dynamo/attr"
 )
@@ -27,63 +29,76 @@ func readUnits(size int, consistent bool) float64 {
 // consumption adds up the capacity of one call at one table.
 type consumption struct {
 	table   float64
-	indexes map[string]float64
+	indexes []indexUnits // each index once
+}
+
+type indexUnits struct {
+	name  string
+	units float64
 }
 
 func (c *consumption) addIndex(name string, units float64) {
 	if units == 0 {
 		return
 	}
-	if c.indexes == nil {
-		c.indexes = map[string]float64{}
+	for i := range c.indexes {
+		if c.indexes[i].name == name {
+			c.indexes[i].units += units
+			return
+		}
 	}
-	c.indexes[name] += units
+	c.indexes = append(c.indexes, indexUnits{name, units})
 }
 
 func (c *consumption) add(other consumption, factor float64) {
 	c.table += other.table * factor
-	for name, units := range other.indexes {
-		c.addIndex(name, units*factor)
+	for _, ix := range other.indexes {
+		c.addIndex(ix.name, ix.units*factor)
 	}
 }
 
 func (c *consumption) total() float64 {
 	sum := c.table
-	for _, units := range c.indexes {
-		sum += units
+	for _, ix := range c.indexes {
+		sum += ix.units
 	}
 	return sum
 }
 
-// capacityKind is how a transaction names its units, "Read" or "Write"; other calls leave it empty.
-func (c *consumption) append(b []byte, table, detail, capacityKind string) []byte {
-	b = attr.AppendText(append(b, `{"TableName":`...), table)
+// consumed is what an answer says of its consumption at one table.
+type consumed struct {
+	consumption
+	table string
+	// detail is what the call asked for: TOTAL or INDEXES.
+	detail string
+	// kind is how a transaction names its units, "Read" or "Write"; other calls leave it empty.
+	kind string
+}
+
+func (c *consumed) append(b []byte) []byte {
+	b = attr.AppendText(append(b, `{"TableName":`...), c.table)
 	b = append(b, ',')
-	b = appendUnits(b, c.total(), capacityKind)
-	if detail == "INDEXES" {
+	b = appendUnits(b, c.total(), c.kind)
+	if c.detail == "INDEXES" {
 		b = append(b, `,"Table":{`...)
-		b = append(appendUnits(b, c.table, capacityKind), '}')
-		b = c.appendIndexes(b, capacityKind)
+		b = append(appendUnits(b, c.consumption.table, c.kind), '}')
+		b = c.appendIndexes(b)
 	}
 	return append(b, '}')
 }
 
-func (c *consumption) appendIndexes(b []byte, capacityKind string) []byte {
+func (c *consumed) appendIndexes(b []byte) []byte {
 	if len(c.indexes) == 0 {
 		return b
 	}
-	names := make([]string, 0, len(c.indexes))
-	for name := range c.indexes {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	sorted := slices.SortedFunc(slices.Values(c.indexes), func(a, b indexUnits) int { return strings.Compare(a.name, b.name) })
 	b = append(b, `,"GlobalSecondaryIndexes":{`...)
-	for i, name := range names {
+	for i, ix := range sorted {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(attr.AppendText(b, name), `:{`...)
-		b = append(appendUnits(b, c.indexes[name], capacityKind), '}')
+		b = append(attr.AppendText(b, ix.name), `:{`...)
+		b = append(appendUnits(b, ix.units, c.kind), '}')
 	}
 	return append(b, '}')
 }
@@ -99,33 +114,47 @@ func appendUnits(b []byte, units float64, capacityKind string) []byte {
 }
 
 // wanted says whether the call asked for its consumption.
-func wanted(detail string) bool { return detail == "TOTAL" || detail == "INDEXES" }
+func (q *request) wanted() bool { return q.returnCapacity == "TOTAL" || q.returnCapacity == "INDEXES" }
 
-// appendConsumed appends the member for a call at one table, if it was asked for.
-func appendConsumed(b []byte, q *request, c consumption) []byte {
-	if !wanted(q.returnCapacity) {
-		return b
+// consumed is the consumption of a call at one table; nil when it was not asked for.
+func (q *request) consumed(c consumption) *consumed {
+	if !q.wanted() {
+		return nil
 	}
-	b = appendComma(b)
-	return c.append(append(b, `"ConsumedCapacity":`...), q.table, q.returnCapacity, "")
+	return &consumed{c, q.table, q.returnCapacity, ""}
 }
 
-// appendConsumedTables appends the member for a call at several tables, if it was asked for.
-func appendConsumedTables(b []byte, q *request, all map[string]*consumption, capacityKind string) []byte {
-	if !wanted(q.returnCapacity) {
+// consumedTables is the consumption of a call at several tables, in the order of their names; nil when it was not
+// asked for.
+func (q *request) consumedTables(all map[string]*consumption, kind string) []consumed {
+	if !q.wanted() {
+		return nil
+	}
+	out := make([]consumed, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, consumed{*all[name], name, q.returnCapacity, kind})
+	}
+	return out
+}
+
+// appendConsumed appends the member of an answer, if there is one.
+func appendConsumed(b []byte, c *consumed) []byte {
+	if c == nil {
 		return b
 	}
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
+	return c.append(append(appendComma(b), `"ConsumedCapacity":`...))
+}
+
+func appendConsumedTables(b []byte, all []consumed) []byte {
+	if all == nil {
+		return b
 	}
-	sort.Strings(names)
 	b = append(appendComma(b), `"ConsumedCapacity":[`...)
-	for i, name := range names {
+	for i := range all {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = all[name].append(b, name, q.returnCapacity, capacityKind)
+		b = all[i].append(b)
 	}
 	return append(b, ']')
 }

@@ -69,7 +69,7 @@ func (q *request) readDefinition(r *attr.Reader, name string) error {
 		return strict(q.op, raw, &d.KeySchema)
 	case "GlobalSecondaryIndexes":
 		if string(raw) == "[]" {
-			return invalid("%sList of GlobalSecondaryIndexes is empty", reasonInvalid)
+			return noIndexes()
 		}
 		return strict(q.op, raw, &d.GlobalSecondaryIndexes)
 	case "BillingMode":
@@ -80,6 +80,10 @@ func (q *request) readDefinition(r *attr.Reader, name string) error {
 		return strict(q.op, raw, &d.DeletionProtectionEnabled)
 	}
 	return refusedMember(q.op, name)
+}
+
+func noIndexes() error {
+	return invalid("%sList of GlobalSecondaryIndexes is empty", reasonInvalid)
 }
 
 // strict refuses what the structure does not have, by name.

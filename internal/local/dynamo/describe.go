@@ -1,8 +1,6 @@
 package dynamo
 
 import (
-	"encoding/json"
-
 	"holdfast/internal/local/dynamo/store"
 )
 
@@ -51,11 +49,11 @@ func provisioned(p *provisionedThroughput) (d provisionedDescription) {
 	return d
 }
 
-// description answers with the table under the given member name. Counts are exact, which DynamoDB's are not.
-func (s *Server) description(member string, t *table, status string) ([]byte, error) {
+// description describes the table. Counts are exact, which DynamoDB's are not.
+func (s *Server) description(t *table, status string) (*tableDescription, error) {
 	d := t.def
 	arn := "arn:aws:dynamodb:" + s.options.Region + ":" + accountID + ":table/" + d.TableName
-	out := tableDescription{
+	out := &tableDescription{
 		TableName: d.TableName, TableId: d.TableId, TableArn: arn, TableStatus: status, CreationDateTime: d.Created,
 		AttributeDefinitions: d.AttributeDefinitions, KeySchema: d.KeySchema,
 		ProvisionedThroughput:     provisioned(d.ProvisionedThroughput),
@@ -64,7 +62,7 @@ func (s *Server) description(member string, t *table, status string) ([]byte, er
 	if d.BillingMode == "PAY_PER_REQUEST" {
 		out.BillingModeSummary = &billingSummary{d.BillingMode, d.Created}
 	}
-	err := s.store.View(func(tx *store.Tx) error {
+	err := s.store.View(func(tx store.Tx) error {
 		out.ItemCount, out.TableSizeBytes = measure(tx, t.bucket)
 		for i, ix := range t.indexes {
 			def := d.GlobalSecondaryIndexes[i]
@@ -77,18 +75,19 @@ func (s *Server) description(member string, t *table, status string) ([]byte, er
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(map[string]tableDescription{member: out})
+	return out, err
 }
 
-// measure counts a bucket's items and the bytes they take on the disk.
-func measure(tx *store.Tx, bucket []byte) (items, bytes int64) {
+// measure counts a bucket's items and about the bytes that they take.
+func measure(tx store.Tx, bucket []byte) (items, bytes int64) {
 	b := tx.Bucket(bucket)
 	if b == nil {
 		return 0, 0
 	}
-	stats := b.Stats()
-	return int64(stats.KeyN), int64(stats.LeafInuse)
+	return b.Measure()
+}
+
+func (s *Server) described(member string, t *table, status string) (*tableAnswer, error) {
+	d, err := s.description(t, status)
+	return &tableAnswer{member, d}, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/local/dynamo/attr"
 	"holdfast/internal/local/dynamo/expr"
+	"holdfast/internal/local/dynamo/store"
 )
 
 // Namespaces of the wire's error types.
@@ -30,8 +31,8 @@ type refusal struct {
 	space   string
 	name    string
 	message string
-	// item is the stored item of a failed condition, if it was asked for, as JSON.
-	item []byte
+	// item is the stored item of a failed condition, if it was asked for.
+	item *store.Record
 	// reasons are the cancellation reasons of a transaction.
 	reasons []cancellation
 }
@@ -40,7 +41,11 @@ type refusal struct {
 func (e *refusal) Error() string { return e.name + ": " + e.message }
 
 func refuse(name, format string, args ...any) *refusal {
-	return &refusal{status: http.StatusBadRequest, space: spaceDynamo, name: name, message: fmt.Sprintf(format, args...)}
+	message := format
+	if len(args) > 0 {
+		message = fmt.Sprintf(format, args...)
+	}
+	return &refusal{status: http.StatusBadRequest, space: spaceDynamo, name: name, message: message}
 }
 
 func invalid(format string, args ...any) *refusal {
@@ -85,7 +90,7 @@ func (e *refusal) body() []byte {
 	}
 	b = attr.AppendText(append(b, key...), e.message)
 	if e.item != nil {
-		b = append(append(b, `,"Item":`...), e.item...)
+		b = e.item.AppendJSON(append(b, `,"Item":`...))
 	}
 	if e.reasons != nil {
 		b = appendReasons(append(b, `,"CancellationReasons":`...), e.reasons)
@@ -96,7 +101,7 @@ func (e *refusal) body() []byte {
 // cancellation is one reason of a cancelled transaction; the zero value is "None".
 type cancellation struct {
 	code, message string
-	item          []byte
+	item          *store.Record
 }
 
 func appendReasons(b []byte, reasons []cancellation) []byte {
@@ -112,7 +117,7 @@ func appendReasons(b []byte, reasons []cancellation) []byte {
 		b = attr.AppendText(append(b, `{"Code":`...), r.code)
 		b = attr.AppendText(append(b, `,"Message":`...), r.message)
 		if r.item != nil {
-			b = append(append(b, `,"Item":`...), r.item...)
+			b = r.item.AppendJSON(append(b, `,"Item":`...))
 		}
 		b = append(b, '}')
 	}

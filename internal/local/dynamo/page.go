@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"bytes"
-	"strconv"
 
 	"holdfast/internal/local/dynamo/attr"
 	"holdfast/internal/local/dynamo/store"
@@ -62,86 +61,77 @@ func (p *page) startQuery() (err error) {
 }
 
 // readPage reads the page and answers.
-func (s *Server) readPage(p *page) ([]byte, error) {
+func (s *Server) readPage(p *page) (*pageAnswer, error) {
 	if err := s.store.View(p.read); err != nil {
 		return nil, err
 	}
-	b := []byte{'{'}
-	if p.q.selects != "COUNT" {
-		b = append(append(append(b, `"Items":[`...), p.items...), "],"...)
-	}
-	b = strconv.AppendInt(append(b, `"Count":`...), int64(p.count), 10)
-	b = strconv.AppendInt(append(b, `,"ScannedCount":`...), int64(p.scanned), 10)
-	if p.more {
-		last, err := p.lastKey()
-		if err != nil {
+	out := &pageAnswer{items: p.items, countOnly: p.q.selects == "COUNT", count: p.count, scanned: p.scanned}
+	if p.last != nil {
+		var err error
+		if out.last, err = p.lastKey(); err != nil {
 			return nil, err
 		}
-		b = attr.AppendItem(append(b, `,"LastEvaluatedKey":`...), last)
 	}
-	var consumed consumption
+	var used consumption
 	units := readUnits(p.size, p.q.consistent)
 	if p.index != nil {
-		consumed.addIndex(p.index.name, units)
+		used.addIndex(p.index.name, units)
 	} else {
-		consumed.table = units
+		used.table = units
 	}
-	return append(appendConsumed(b, p.q, consumed), '}'), nil
+	out.consumed = p.q.consumed(used)
+	return out, nil
 }
 
 // read walks the range until a limit is met.
-func (p *page) read(tx *store.Tx) error {
+func (p *page) read(tx store.Tx) error {
 	b := tx.Bucket(p.bucket)
 	if b == nil {
 		return unknownTable()
 	}
-	w := walk{cursor: b.Cursor(), page: p}
-	for key, raw := w.first(); key != nil; key, raw = w.next() {
-		r, err := decodeRecord(raw)
-		if err != nil {
-			return err
-		}
-		if err := p.take(r); err != nil {
-			return err
-		}
-		if p.scanned >= p.limit || p.size >= answerBytesMax {
-			p.more, p.lastJSON = true, bytes.Clone(r.json)
-			return nil
-		}
+	low, high := p.low, p.high
+	switch {
+	case p.after == nil:
+	case p.backwards:
+		high = p.after
+	default:
+		low = append(bytes.Clone(p.after), 0) // the first key behind it
 	}
-	return nil
+	return b.Items(low, high, p.backwards, p.take)
 }
 
 // take counts the item, and keeps it if the filter does.
-func (p *page) take(r record) (err error) {
+func (p *page) take(r *store.Record) (enough bool, err error) {
 	p.scanned++
-	p.size += r.size
-	if p.filter == nil && p.projection == nil {
-		p.count++
-		p.items = append(p.separated(), r.json...)
-		return nil
+	p.size += r.Size()
+	if err := p.keep(r); err != nil {
+		return false, err
 	}
-	it, err := r.item()
-	if err != nil {
-		return err
+	if p.scanned >= p.limit || p.size >= answerBytesMax {
+		p.last = r.Kept()
 	}
-	if p.filter.Match(it) {
-		p.count++
-		p.items = attr.AppendItem(p.separated(), p.projection.Of(it))
-	}
-	return nil
+	return p.last != nil, nil
 }
 
-func (p *page) separated() []byte {
-	if len(p.items) > 0 {
-		return append(p.items, ',')
+func (p *page) keep(r *store.Record) error {
+	if p.filter != nil {
+		it, err := r.Item()
+		if err != nil || !p.filter.Match(it, &p.q.scope) {
+			return err
+		}
 	}
-	return p.items
+	p.count++
+	if p.q.selects == "COUNT" {
+		return nil
+	}
+	kept, err := projected(r, p.projection)
+	p.items = append(p.items, kept)
+	return err
 }
 
 // lastKey is the key attributes of the last item that was read.
 func (p *page) lastKey() (attr.Item, error) {
-	it, err := attr.ParseItem(p.lastJSON)
+	it, err := p.last.Item()
 	if err != nil {
 		return nil, err
 	}

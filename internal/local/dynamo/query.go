@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/local/dynamo/attr"
 	"holdfast/internal/local/dynamo/expr"
+	"holdfast/internal/local/dynamo/store"
 )
 
 // page is one checked Query or Scan: a range of keys in a table or an index, and what to keep of it.
@@ -21,11 +22,10 @@ type page struct {
 	filter     *expr.Condition
 	projection *expr.Projection
 
-	items          []byte
+	items          []*store.Record
 	count, scanned int
 	size           int
-	lastJSON       []byte
-	more           bool
+	last           *store.Record // where a limit ended the page; nil when the range ended
 }
 
 func (s *Server) preparePage(q *request) (*page, error) {
@@ -81,14 +81,14 @@ func (p *page) key() *keySchema {
 }
 
 // parse reads filter and projection.
-func (p *page) parse() (err error) {
+func (s *Server) parsePage(p *page) (err error) {
 	q := p.q
 	if q.filter != nil {
-		if p.filter, err = expr.ParseCondition(*q.filter, &q.scope); err != nil {
+		if p.filter, err = s.expressions.Condition(*q.filter, &q.scope); err != nil {
 			return invalid("Invalid FilterExpression: %s", err)
 		}
 	}
-	if p.projection, err = q.parseProjection(); err != nil {
+	if p.projection, err = s.parseProjection(q); err != nil {
 		return err
 	}
 	if err := q.scope.CheckUsed(); err != nil {
@@ -128,7 +128,7 @@ func (ix *index) holds(name string) bool {
 	return false
 }
 
-func (s *Server) query(q *request) ([]byte, error) {
+func (s *Server) query(q *request) (*pageAnswer, error) {
 	p, err := s.preparePage(q)
 	if err != nil {
 		return nil, err
@@ -139,11 +139,15 @@ func (s *Server) query(q *request) ([]byte, error) {
 	if err := q.checkPlaceholders(); err != nil {
 		return nil, err
 	}
-	terms, err := expr.ParseKeyCondition(*q.keyCondition, &q.scope)
+	condition, err := s.expressions.Condition(*q.keyCondition, &q.scope)
+	if err != nil {
+		return nil, invalid("Invalid KeyConditionExpression: %s", err)
+	}
+	terms, err := condition.KeyTerms(&q.scope)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.parse(); err != nil {
+	if err := s.parsePage(p); err != nil {
 		return nil, err
 	}
 	if err := p.bounds(terms); err != nil {
@@ -164,12 +168,8 @@ func (s *Server) query(q *request) ([]byte, error) {
 
 // bounds turns the key condition into a range of keys.
 func (p *page) bounds(terms []expr.KeyTerm) error {
-	byName := map[string]expr.KeyTerm{}
-	for _, term := range terms {
-		byName[term.Name] = term
-	}
 	key := p.key()
-	hash, ok := byName[key.hash().name]
+	hash, ok := termOf(terms, key.hash().name)
 	if !ok {
 		return invalid("Query condition missed key schema element: %s", key.hash().name)
 	}
@@ -187,7 +187,7 @@ func (p *page) bounds(terms []expr.KeyTerm) error {
 	if len(key.attrs) == 1 {
 		return invalid("Query key condition not supported")
 	}
-	sort, ok := byName[key.attrs[1].name]
+	sort, ok := termOf(terms, key.attrs[1].name)
 	if !ok {
 		return invalid("Query condition missed key schema element: %s", key.attrs[1].name)
 	}
@@ -196,6 +196,15 @@ func (p *page) bounds(terms []expr.KeyTerm) error {
 	}
 	p.narrow(sort)
 	return nil
+}
+
+func termOf(terms []expr.KeyTerm, name string) (expr.KeyTerm, bool) {
+	for _, term := range terms {
+		if term.Name == name {
+			return term, true
+		}
+	}
+	return expr.KeyTerm{}, false
 }
 
 func checkTerm(a keyAttr, term expr.KeyTerm, hash bool) error {

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"holdfast/internal/local/dynamo/attr"
 	"holdfast/internal/local/dynamo/expr"
 	"holdfast/internal/local/dynamo/store"
 )
@@ -45,11 +44,11 @@ func (s *Server) prepareGet(q *request, projection *expr.Projection) (*get, erro
 }
 
 // parseProjection reads the projection, which may be absent.
-func (q *request) parseProjection() (*expr.Projection, error) {
+func (s *Server) parseProjection(q *request) (*expr.Projection, error) {
 	if q.projection == nil {
 		return nil, nil
 	}
-	p, err := expr.ParseProjection(*q.projection, &q.scope)
+	p, err := s.expressions.Projection(*q.projection, &q.scope)
 	if err != nil {
 		return nil, invalid("Invalid ProjectionExpression: %s", err)
 	}
@@ -57,11 +56,11 @@ func (q *request) parseProjection() (*expr.Projection, error) {
 }
 
 // readProjection checks a request whose only expression is a projection.
-func (q *request) readProjection() (*expr.Projection, error) {
+func (s *Server) readProjection(q *request) (*expr.Projection, error) {
 	if err := q.checkPlaceholders(); err != nil {
 		return nil, err
 	}
-	p, err := q.parseProjection()
+	p, err := s.parseProjection(q)
 	if err != nil {
 		return nil, err
 	}
@@ -71,38 +70,34 @@ func (q *request) readProjection() (*expr.Projection, error) {
 	return p, q.checkReturns()
 }
 
-// find appends the item, as JSON, to b. size is zero when there is none.
-func (g *get) find(tx *store.Tx, b []byte) (out []byte, size int, err error) {
+// find is the kept part of the item; nil when there is no item. size is that of the whole item.
+func (g *get) find(tx store.Tx) (found *store.Record, size int, err error) {
 	bucket := tx.Bucket(g.table.bucket)
 	if bucket == nil {
-		return b, 0, unknownTable()
+		return nil, 0, unknownTable()
 	}
-	raw := bucket.Get(g.key)
-	if raw == nil {
-		return b, 0, nil
+	r, err := bucket.Item(g.key)
+	if r == nil || err != nil {
+		return nil, 0, err
 	}
-	r, err := decodeRecord(raw)
-	if err != nil {
-		return b, 0, err
-	}
-	b, err = r.append(b, g.projection)
-	return b, r.size, err
+	found, err = projected(r, g.projection)
+	return found, r.Size(), err
 }
 
-// append appends the kept part of the item, as JSON.
-func (r record) append(b []byte, keep *expr.Projection) ([]byte, error) {
+// projected is the part of the record to keep, for use after the transaction.
+func projected(r *store.Record, keep *expr.Projection) (*store.Record, error) {
 	if keep == nil {
-		return append(b, r.json...), nil
+		return r.Kept(), nil
 	}
-	it, err := r.item()
+	it, err := r.Item()
 	if err != nil {
-		return b, err
+		return nil, err
 	}
-	return attr.AppendItem(b, keep.Of(it)), nil
+	return store.OfItem(keep.Of(it), r.Size()), nil
 }
 
-func (s *Server) getItem(q *request) ([]byte, error) {
-	p, err := q.readProjection()
+func (s *Server) getItem(q *request) (*itemAnswer, error) {
+	p, err := s.readProjection(q)
 	if err != nil {
 		return nil, err
 	}
@@ -110,30 +105,27 @@ func (s *Server) getItem(q *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := append(make([]byte, 0, itemBytesGuess), `{"Item":`...)
+	out := &itemAnswer{member: "Item"}
 	var size int
-	err = s.store.View(func(tx *store.Tx) (err error) {
-		b, size, err = g.find(tx, b)
+	err = s.store.View(func(tx store.Tx) (err error) {
+		out.record, size, err = g.find(tx)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if size == 0 {
-		b = b[:1]
-	}
-	b = appendConsumed(b, q, consumption{table: readUnits(size, q.consistent)})
-	return append(b, '}'), nil
+	out.consumed = q.consumed(consumption{table: readUnits(size, q.consistent)})
+	return out, nil
 }
 
 // transactGet reads several items of one moment.
-func (s *Server) transactGet(q *request) ([]byte, error) {
+func (s *Server) transactGet(q *request) (*itemsAnswer, error) {
 	if err := q.checkParts("transactItems", transactMax); err != nil {
 		return nil, err
 	}
 	gets := make([]*get, len(q.parts))
 	for i, part := range q.parts {
-		p, err := part.readProjection()
+		p, err := s.readProjection(part)
 		if err != nil {
 			return nil, err
 		}
@@ -141,39 +133,34 @@ func (s *Server) transactGet(q *request) ([]byte, error) {
 			return nil, err
 		}
 	}
-	b := []byte(`{"Responses":[`)
-	consumed := map[string]*consumption{}
-	err := s.store.View(func(tx *store.Tx) (err error) {
-		b, err = appendGets(tx, b, gets, consumed)
+	out := &itemsAnswer{}
+	used := map[string]*consumption{}
+	err := s.store.View(func(tx store.Tx) (err error) {
+		out.records, err = findAll(tx, gets, used)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return append(appendConsumedTables(append(b, ']'), q, consumed, "Read"), '}'), nil
+	out.consumed = q.consumedTables(used, "Read")
+	return out, nil
 }
 
-func appendGets(tx *store.Tx, b []byte, gets []*get, consumed map[string]*consumption) ([]byte, error) {
+func findAll(tx store.Tx, gets []*get, used map[string]*consumption) ([]*store.Record, error) {
+	records := make([]*store.Record, len(gets))
 	total := 0
 	for i, g := range gets {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"Item":`...)
-		out, size, err := g.find(tx, b)
+		r, size, err := g.find(tx)
 		if err != nil {
 			return nil, err
 		}
 		if total += size; total > transactBytesMax {
 			return nil, invalid("The aggregate size of the items in the transaction exceeds %d bytes", transactBytesMax)
 		}
-		if size == 0 {
-			out = out[:len(out)-len(`"Item":`)]
-		}
-		b = append(out, '}')
-		at(consumed, g.table.name).table += readUnits(size, true) * transactionFactor
+		records[i] = r
+		at(used, g.table.name).table += readUnits(size, true) * transactionFactor
 	}
-	return b, nil
+	return records, nil
 }
 
 func at(all map[string]*consumption, table string) *consumption {

@@ -107,6 +107,7 @@ func decode(op string, body []byte) (*request, error) {
 	if err := q.read(r); err != nil {
 		return q, err
 	}
+	q.sort()
 	return q, r.End()
 }
 
@@ -251,9 +252,13 @@ func readItem(r *attr.Reader, into *attr.Item) (err error) {
 func readNone(r *attr.Reader, name string) error {
 	text, err := r.Text()
 	if err == nil && text != "NONE" {
-		return invalid("This local server does not take %s=%s: only NONE", name, text)
+		return onlyNone(name, text)
 	}
 	return err
+}
+
+func onlyNone(name, value string) error {
+	return invalid("This local server does not take %s=%s: only NONE", name, value)
 }
 
 func (q *request) readNames(r *attr.Reader) error {
@@ -315,9 +320,13 @@ func (q *request) readPart(r *attr.Reader, table string, names ...string) error 
 		return part.read(r)
 	})
 	if err == nil && len(q.parts) != before+1 {
-		return invalid("%sEach item of %s must have exactly one of %s", reasonInvalid, q.op, strings.Join(names, ", "))
+		return notOnePart(q.op, names)
 	}
 	return err
+}
+
+func notOnePart(op string, names []string) error {
+	return invalid("%sEach item of %s must have exactly one of %s", reasonInvalid, op, strings.Join(names, ", "))
 }
 
 func (q *request) readKeys(r *attr.Reader) error {
@@ -352,4 +361,12 @@ func (q *request) tables() []string {
 		}
 	}
 	return names
+}
+
+// sort brings the placeholders of all scopes in order.
+func (q *request) sort() {
+	q.scope.Sort()
+	for _, part := range q.parts {
+		part.scope.Sort()
+	}
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-func (s *Server) scan(q *request) ([]byte, error) {
+func (s *Server) scan(q *request) (*pageAnswer, error) {
 	p, err := s.preparePage(q)
 	if err != nil {
 		return nil, err
@@ -13,7 +13,7 @@ func (s *Server) scan(q *request) ([]byte, error) {
 	if err := q.checkPlaceholders(); err != nil {
 		return nil, err
 	}
-	if err := p.parse(); err != nil {
+	if err := s.parsePage(p); err != nil {
 		return nil, err
 	}
 	if err := p.segment(); err != nil {

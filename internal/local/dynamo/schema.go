@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"encoding/binary"
-	"hash/fnv"
 
 	"holdfast/internal/local/dynamo/attr"
 	"holdfast/internal/local/dynamo/expr"
@@ -68,12 +67,28 @@ func (t *table) index(name string) *index {
 // appendPlace appends what all keys of one partition begin with: a hash that spreads partitions over segments, the
 // length of the partition key, and the partition key.
 func appendPlace(dst []byte, hash *attr.Value) []byte {
-	key := attr.AppendKey(nil, hash)
-	sum := fnv.New32a()
-	_, _ = sum.Write(key)
-	dst = binary.BigEndian.AppendUint32(dst, mix(sum.Sum32()))
-	dst = binary.BigEndian.AppendUint16(dst, uint16(len(key)))
-	return append(dst, key...)
+	begin := len(dst)
+	dst = attr.AppendKey(append(dst, make([]byte, hashBytes+lengthBytes)...), hash)
+	key := dst[begin+hashBytes+lengthBytes:]
+	binary.BigEndian.PutUint32(dst[begin:], mix(fnv1a(key)))
+	binary.BigEndian.PutUint16(dst[begin+hashBytes:], uint16(len(key)))
+	return dst
+}
+
+// Bytes before the partition key in a place.
+const (
+	hashBytes   = 4
+	lengthBytes = 2
+)
+
+// fnv1a is the 32-bit FNV-1a hash.
+func fnv1a(b []byte) uint32 {
+	const offset, prime = 2166136261, 16777619
+	h := uint32(offset)
+	for _, c := range b {
+		h = (h ^ uint32(c)) * prime
+	}
+	return h
 }
 
 // mix spreads the last bits of a hash over all others, so that its order says nothing about the keys.
@@ -85,6 +100,9 @@ func mix(h uint32) uint32 {
 	return h ^ h>>16
 }
 
+// placeBytesGuess is room for the usual position in an index, in bytes.
+const placeBytesGuess = 96
+
 // place is the item's position: its partition, then its sort key. ok is false when the item lacks a key attribute.
 func (k *keySchema) place(it attr.Item) (key []byte, ok bool) {
 	for i, a := range k.attrs {
@@ -93,7 +111,7 @@ func (k *keySchema) place(it attr.Item) (key []byte, ok bool) {
 			return nil, false
 		}
 		if i == 0 {
-			key = appendPlace(nil, v)
+			key = appendPlace(make([]byte, 0, placeBytesGuess), v)
 		} else {
 			key = attr.AppendKey(key, v)
 		}

@@ -21,6 +21,8 @@ import (
 	"sync/atomic"
 
 	"holdfast/internal/clock"
+	"holdfast/internal/local/dynamo/attr"
+	"holdfast/internal/local/dynamo/expr"
 	"holdfast/internal/local/dynamo/store"
 )
 
@@ -46,8 +48,16 @@ type Options struct {
 	// Region appears in ARNs. Default: us-east-1.
 	Region string
 	// Around, if set, stands around every call, in the caller's goroutine. It may answer without calling next, or
-	// change or drop what next answered.
+	// change or drop what next answered. Around a call through Direct there are no bodies: the call has its Input
+	// instead, and next's reply is passed on as it is, or replaced by a broken connection or by an error of the wire.
 	Around func(call Call, next func() Reply) Reply
+	// OnWrite, if set, is told of each item that a commit changes, in the order of the commits, before any later
+	// call can see it. An absent item is nil; Attributes turns one into the SDK's form. It must not call the server,
+	// and must not change the items.
+	OnWrite func(table string, old, new attr.Item)
+	// Memory keeps everything in memory and nothing beyond the process; Dir must be empty. The server then starts no
+	// goroutine, waits on no channel, and answers the same to the same calls.
+	Memory bool
 }
 
 // Call is one request on its way in.
@@ -58,8 +68,10 @@ type Call struct {
 	Op string
 	// Tables are the tables it names, each once. Empty when it cannot be read.
 	Tables []string
-	// Body is the request. It must not be changed.
+	// Body is the request. It must not be changed. It is nil around a call through Direct.
 	Body []byte
+	// Input is the SDK's input of a call through Direct, as *dynamodb.PutItemInput; nil around all others.
+	Input any
 }
 
 // Reply is an answer on its way out.
@@ -68,6 +80,10 @@ type Reply struct {
 	Body   []byte
 	// Err, if set, breaks the connection instead of answering.
 	Err error
+	// result is what a call through Direct answered.
+	result answer
+	// refusal is what it was refused with.
+	refusal *refusal
 }
 
 // Server is the API server. It is safe for use by several goroutines.
@@ -75,29 +91,48 @@ type Server struct {
 	options   Options
 	dir       string
 	temporary bool
-	store     *store.Store
+	store     store.Store
+	memory    *store.Memory // nil when a file keeps the data
 	tables    catalog
-	requests  atomic.Uint64
+	// expressions are those parsed lately.
+	expressions *expr.Cache
+	requests    atomic.Uint64
 }
 
 // Open starts a server on the options' directory.
 func Open(o Options) (*Server, error) {
-	s := &Server{options: o.withDefaults(), dir: o.Dir}
-	if o.Dir == "" {
-		dir, err := os.MkdirTemp("", "holdfast-dynamo-")
-		if err != nil {
-			return nil, fmt.Errorf("make a temporary directory: %w", err)
-		}
-		s.dir, s.temporary = dir, true
-	}
-	var err error
-	if s.store, err = store.Open(s.dir, !s.temporary && !o.NoSync); err != nil {
-		return nil, errors.Join(err, s.clean())
+	s := &Server{options: o.withDefaults(), dir: o.Dir, expressions: expr.NewCache()}
+	if err := s.openStore(); err != nil {
+		return nil, err
 	}
 	if err := s.tables.load(s.store); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+func (s *Server) openStore() error {
+	o := s.options
+	switch {
+	case o.Memory && o.Dir != "":
+		return fmt.Errorf("the server cannot be in memory and keep its data in %s: leave out one of the two", o.Dir)
+	case o.Memory:
+		s.memory = store.NewMemory()
+		s.store = s.memory
+		return nil
+	case o.Dir == "":
+		dir, err := os.MkdirTemp("", "holdfast-dynamo-")
+		if err != nil {
+			return fmt.Errorf("make a temporary directory: %w", err)
+		}
+		s.dir, s.temporary = dir, true
+	}
+	file, err := store.Open(s.dir, !s.temporary && !o.NoSync)
+	if err != nil {
+		return errors.Join(err, s.clean())
+	}
+	s.store = file
+	return nil
 }
 
 func (o Options) withDefaults() Options {
@@ -131,7 +166,7 @@ func (s *Server) clean() error {
 	return nil
 }
 
-// Snapshot writes a consistent copy of everything, for Restore.
+// Snapshot writes a consistent copy of everything, for Restore. A server in memory refuses: it has Mark and Return.
 func (s *Server) Snapshot(w io.Writer) error { return s.store.Snapshot(w) }
 
 // Restore replaces everything by a snapshot.
@@ -219,7 +254,11 @@ func (s *Server) call(ctx context.Context, op string, body []byte) Reply {
 		if err != nil {
 			return refused(err)
 		}
-		return Reply{Status: http.StatusOK, Body: answer}
+		body, err := answer.body()
+		if err != nil {
+			return refused(err)
+		}
+		return Reply{Status: http.StatusOK, Body: body}
 	}
 	if s.options.Around == nil {
 		return next()
@@ -227,22 +266,30 @@ func (s *Server) call(ctx context.Context, op string, body []byte) Reply {
 	return s.options.Around(Call{Context: ctx, Op: op, Tables: q.tables(), Body: body}, next)
 }
 
+// operation runs a request.
+type operation func(*Server, *request) (answer, error)
+
+// as makes an operation of a method with an answer of its own.
+func as[A answer](run func(*Server, *request) (A, error)) operation {
+	return func(s *Server, q *request) (answer, error) { return run(s, q) }
+}
+
 // operations are all operations there are.
-var operations = map[string]func(*Server, *request) ([]byte, error){
-	"BatchGetItem":       (*Server).batchGet,
-	"BatchWriteItem":     (*Server).batchWrite,
-	"CreateTable":        (*Server).createTable,
-	"DeleteItem":         (*Server).writeItem,
-	"DeleteTable":        (*Server).deleteTable,
-	"DescribeTable":      (*Server).describeTable,
-	"DescribeTimeToLive": (*Server).describeTTL,
-	"GetItem":            (*Server).getItem,
-	"ListTables":         (*Server).listTables,
-	"PutItem":            (*Server).writeItem,
-	"Query":              (*Server).query,
-	"Scan":               (*Server).scan,
-	"TransactGetItems":   (*Server).transactGet,
-	"TransactWriteItems": (*Server).transactWrite,
-	"UpdateItem":         (*Server).writeItem,
-	"UpdateTimeToLive":   (*Server).updateTTL,
+var operations = map[string]operation{
+	"BatchGetItem":       as((*Server).batchGet),
+	"BatchWriteItem":     as((*Server).batchWrite),
+	"CreateTable":        as((*Server).createTable),
+	"DeleteItem":         as((*Server).writeItem),
+	"DeleteTable":        as((*Server).deleteTable),
+	"DescribeTable":      as((*Server).describeTable),
+	"DescribeTimeToLive": as((*Server).describeTTL),
+	"GetItem":            as((*Server).getItem),
+	"ListTables":         as((*Server).listTables),
+	"PutItem":            as((*Server).writeItem),
+	"Query":              as((*Server).query),
+	"Scan":               as((*Server).scan),
+	"TransactGetItems":   as((*Server).transactGet),
+	"TransactWriteItems": as((*Server).transactWrite),
+	"UpdateItem":         as((*Server).writeItem),
+	"UpdateTimeToLive":   as((*Server).updateTTL),
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"holdfast/internal/local/dynamo/attr"
 	"holdfast/internal/local/dynamo/store"
 )
 
@@ -49,25 +48,24 @@ func (c *catalog) names() []string {
 }
 
 // load reads the definitions from the store.
-func (c *catalog) load(s *store.Store) error {
+func (c *catalog) load(s store.Store) error {
 	byName := map[string]*table{}
-	err := s.Admin(func(tx *store.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(tablesBucket)
-		if err != nil {
-			return err
-		}
-		for _, name := range [][]byte{tokensBucket, expiryBucket} {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+	err := s.Admin(func(tx store.AdminTx) error {
+		for _, name := range [][]byte{tablesBucket, tokensBucket, expiryBucket} {
+			if tx.Bucket(name) != nil {
+				continue
+			}
+			if err := tx.CreateBucket(name); err != nil {
 				return err
 			}
 		}
-		return b.ForEach(func(name, raw []byte) error {
+		return tx.Bucket(tablesBucket).EachBytes(func(name, raw []byte) (bool, error) {
 			d := &definition{}
 			if err := json.Unmarshal(raw, d); err != nil {
-				return fmt.Errorf("definition of table %s: %w", name, err)
+				return false, fmt.Errorf("definition of table %s: %w", name, err)
 			}
 			byName[string(name)] = d.table()
-			return nil
+			return false, nil
 		})
 	})
 	if err != nil {
@@ -98,7 +96,7 @@ func (s *Server) namedTable(name string) (*table, error) {
 	return t, err
 }
 
-func (s *Server) createTable(q *request) ([]byte, error) {
+func (s *Server) createTable(q *request) (*tableAnswer, error) {
 	if err := checkTableName(q.table); err != nil {
 		return nil, err
 	}
@@ -117,11 +115,11 @@ func (s *Server) createTable(q *request) ([]byte, error) {
 	d.TableName, d.TableId = q.table, s.options.NewID()
 	d.Created = math.Round(float64(s.options.Clock.Now().UnixMilli())) / millisPerSecond
 	t := d.table()
-	if err := s.store.Admin(func(tx *store.Tx) error { return makeTable(tx, t) }); err != nil {
+	if err := s.store.Admin(func(tx store.AdminTx) error { return makeTable(tx, t) }); err != nil {
 		return nil, err
 	}
 	s.tables.put(q.table, t)
-	return s.description("TableDescription", t, "ACTIVE")
+	return s.described("TableDescription", t, "ACTIVE")
 }
 
 const millisPerSecond = 1000
@@ -134,24 +132,24 @@ func (t *table) buckets() [][]byte {
 	return all
 }
 
-func makeTable(tx *store.Tx, t *table) error {
+func makeTable(tx store.AdminTx, t *table) error {
 	for _, name := range t.buckets() {
-		if _, err := tx.CreateBucket(name); err != nil {
+		if err := tx.CreateBucket(name); err != nil {
 			return err
 		}
 	}
 	return saveDefinition(tx, t.def)
 }
 
-func saveDefinition(tx *store.Tx, d *definition) error {
+func saveDefinition(tx store.AdminTx, d *definition) error {
 	raw, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
-	return tx.Bucket(tablesBucket).Put([]byte(d.TableName), raw)
+	return tx.Apply(store.Change{Bucket: tablesBucket, Key: []byte(d.TableName), Record: store.OfBytes(raw)})
 }
 
-func (s *Server) deleteTable(q *request) ([]byte, error) {
+func (s *Server) deleteTable(q *request) (*tableAnswer, error) {
 	s.tables.change.Lock()
 	defer s.tables.change.Unlock()
 	t, err := s.namedTable(q.table)
@@ -161,17 +159,17 @@ func (s *Server) deleteTable(q *request) ([]byte, error) {
 	if t.def.DeletionProtectionEnabled {
 		return nil, invalid("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
 	}
-	answer, err := s.description("TableDescription", t, "DELETING")
+	answer, err := s.described("TableDescription", t, "DELETING")
 	if err != nil {
 		return nil, err
 	}
-	err = s.store.Admin(func(tx *store.Tx) error {
+	err = s.store.Admin(func(tx store.AdminTx) error {
 		for _, name := range t.buckets() {
 			if err := tx.DeleteBucket(name); err != nil {
 				return err
 			}
 		}
-		return tx.Bucket(tablesBucket).Delete([]byte(t.name))
+		return tx.Apply(store.Change{Bucket: tablesBucket, Key: []byte(t.name)})
 	})
 	if err != nil {
 		return nil, err
@@ -180,18 +178,18 @@ func (s *Server) deleteTable(q *request) ([]byte, error) {
 	return answer, nil
 }
 
-func (s *Server) describeTable(q *request) ([]byte, error) {
+func (s *Server) describeTable(q *request) (*tableAnswer, error) {
 	t, err := s.namedTable(q.table)
 	if err != nil {
 		return nil, err
 	}
-	return s.description("Table", t, "ACTIVE")
+	return s.described("Table", t, "ACTIVE")
 }
 
 // listMax is the most names in one answer.
 const listMax = 100
 
-func (s *Server) listTables(q *request) ([]byte, error) {
+func (s *Server) listTables(q *request) (*listAnswer, error) {
 	limit := listMax
 	if q.hasLimit {
 		if q.limit < 1 || q.limit > listMax {
@@ -201,21 +199,13 @@ func (s *Server) listTables(q *request) ([]byte, error) {
 	}
 	names := s.tables.names()
 	names = slices.DeleteFunc(names, func(name string) bool { return name <= q.list.after })
-	b := []byte(`{"TableNames":[`)
-	for i, name := range names[:min(limit, len(names))] {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = attr.AppendText(b, name)
-	}
-	b = append(b, ']')
 	if len(names) > limit {
-		b = attr.AppendText(append(b, `,"LastEvaluatedTableName":`...), names[limit-1])
+		return &listAnswer{names[:limit], names[limit-1]}, nil
 	}
-	return append(b, '}'), nil
+	return &listAnswer{names, ""}, nil
 }
 
-func (s *Server) updateTTL(q *request) ([]byte, error) {
+func (s *Server) updateTTL(q *request) (*ttlAnswer, error) {
 	if !q.hasTTL || q.ttlAttribute == "" {
 		return nil, invalid("TimeToLiveSpecification with AttributeName and Enabled is required but was not present in the request")
 	}
@@ -238,22 +228,17 @@ func (s *Server) updateTTL(q *request) ([]byte, error) {
 	if q.ttlEnabled {
 		d.TTL = q.ttlAttribute
 	}
-	if err := s.store.Admin(func(tx *store.Tx) error { return saveDefinition(tx, &d) }); err != nil {
+	if err := s.store.Admin(func(tx store.AdminTx) error { return saveDefinition(tx, &d) }); err != nil {
 		return nil, err
 	}
 	s.tables.put(t.name, d.table())
-	b := attr.AppendText([]byte(`{"TimeToLiveSpecification":{"AttributeName":`), q.ttlAttribute)
-	return fmt.Appendf(b, `,"Enabled":%t}}`, q.ttlEnabled), nil
+	return &ttlAnswer{q.ttlAttribute, q.ttlEnabled}, nil
 }
 
-func (s *Server) describeTTL(q *request) ([]byte, error) {
+func (s *Server) describeTTL(q *request) (*ttlState, error) {
 	t, err := s.namedTable(q.table)
 	if err != nil {
 		return nil, err
 	}
-	if t.def.TTL == "" {
-		return []byte(`{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}`), nil
-	}
-	b := attr.AppendText([]byte(`{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":`), t.def.TTL)
-	return append(b, "}}"...), nil
+	return &ttlState{t.def.TTL}, nil
 }

@@ -37,14 +37,17 @@ type transaction struct {
 	repeated bool
 }
 
-func (s *Server) transactWrite(q *request) ([]byte, error) {
+func (s *Server) transactWrite(q *request) (*transactAnswer, error) {
 	if err := q.checkParts("transactItems", transactMax); err != nil {
 		return nil, err
 	}
 	if len(q.token) > tokenBytesMax {
 		return nil, invalid("1 validation error detected: Value '%s' at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to %d", q.token, tokenBytesMax)
 	}
-	t := &transaction{q: q, digest: q.digest(), now: s.options.Clock.Now()}
+	t := &transaction{q: q}
+	if q.token != "" {
+		t.digest, t.now = q.digest(), s.options.Clock.Now()
+	}
 	var err error
 	if t.writes, err = s.prepareAll(q.parts, "Transaction request cannot include multiple operations on one item"); err != nil {
 		return nil, err
@@ -52,10 +55,13 @@ func (s *Server) transactWrite(q *request) ([]byte, error) {
 	if err := checkConditions(q.parts); err != nil {
 		return nil, err
 	}
-	if err := s.store.Write(t.decide); err != nil {
+	if err := s.commit(t.writes, t.decide); err != nil {
 		return nil, err
 	}
-	return append(appendConsumedTables([]byte{'{'}, q, t.consumed(), t.capacityKind()), '}'), nil
+	if !q.wanted() {
+		return &transactAnswer{}, nil
+	}
+	return &transactAnswer{q.consumedTables(t.consumed(), t.capacityKind())}, nil
 }
 
 func checkConditions(parts []*request) error {
@@ -81,7 +87,7 @@ func (t *transaction) consumed() map[string]*consumption {
 	all := map[string]*consumption{}
 	for _, w := range t.writes {
 		if t.repeated {
-			at(all, w.table.name).table += readUnits(w.old.size, true) * transactionFactor
+			at(all, w.table.name).table += readUnits(w.old.Size(), true) * transactionFactor
 			continue
 		}
 		at(all, w.table.name).add(w.consumed, transactionFactor)
@@ -90,7 +96,7 @@ func (t *transaction) consumed() map[string]*consumption {
 }
 
 // decide answers a repeated token, or decides all writes and remembers the token.
-func (t *transaction) decide(tx *store.Tx) ([]store.Change, error) {
+func (t *transaction) decide(tx store.Tx) ([]store.Change, error) {
 	if known := t.remembered(tx); known != nil {
 		if !slices.Equal(known, t.digest[:]) {
 			return nil, refuse("IdempotentParameterMismatchException", "The request uses the same client token as a previous, but non-identical request. Do not reuse a client token with different requests, unless the requests are identical")
@@ -105,7 +111,7 @@ func (t *transaction) decide(tx *store.Tx) ([]store.Change, error) {
 	return t.remember(tx, changes), nil
 }
 
-func (t *transaction) loadAll(tx *store.Tx) error {
+func (t *transaction) loadAll(tx store.Tx) error {
 	for _, w := range t.writes {
 		b := tx.Bucket(w.table.bucket)
 		if b == nil {
@@ -119,7 +125,7 @@ func (t *transaction) loadAll(tx *store.Tx) error {
 }
 
 // decideAll decides every write on the same state: no two touch one item. Any refusal cancels all.
-func (t *transaction) decideAll(tx *store.Tx) ([]store.Change, error) {
+func (t *transaction) decideAll(tx store.Tx) ([]store.Change, error) {
 	var changes []store.Change
 	reasons := make([]cancellation, len(t.writes))
 	cancelled := false
@@ -133,7 +139,7 @@ func (t *transaction) decideAll(tx *store.Tx) ([]store.Change, error) {
 			cancelled = true
 		}
 		changes = append(changes, more...)
-		size += max(w.item.Size(), w.old.size)
+		size += max(w.size, w.old.Size())
 	}
 	switch {
 	case cancelled:
@@ -169,11 +175,11 @@ func cancelledBy(reasons []cancellation) error {
 }
 
 // remembered is the digest of the transaction made under the token, if it is still remembered.
-func (t *transaction) remembered(tx *store.Tx) []byte {
+func (t *transaction) remembered(tx store.Tx) []byte {
 	if t.q.token == "" {
 		return nil
 	}
-	raw := tx.Bucket(tokensBucket).Get([]byte(t.q.token))
+	raw := tx.Bucket(tokensBucket).Bytes([]byte(t.q.token))
 	if raw == nil || int64(binary.BigEndian.Uint64(raw)) <= t.now.UnixMilli() {
 		return nil
 	}
@@ -183,25 +189,31 @@ func (t *transaction) remembered(tx *store.Tx) []byte {
 // timeBytes is the length of a stored time.
 const timeBytes = 8
 
-func (t *transaction) remember(tx *store.Tx, changes []store.Change) []store.Change {
+func (t *transaction) remember(tx store.Tx, changes []store.Change) []store.Change {
 	token := []byte(t.q.token)
 	expires := binary.BigEndian.AppendUint64(nil, uint64(t.now.Add(tokenLife).UnixMilli()))
-	cursor := tx.Bucket(expiryBucket).Cursor()
-	key, _ := cursor.First()
-	for range tokensForgottenAt {
-		if key == nil || int64(binary.BigEndian.Uint64(key)) > t.now.UnixMilli() {
-			break
+	changes = t.forget(tx, changes)
+	return append(changes,
+		store.Change{Bucket: tokensBucket, Key: token, Record: store.OfBytes(append(slices.Clone(expires), t.digest[:]...))},
+		store.Change{Bucket: expiryBucket, Key: append(expires, token...), Record: store.OfBytes([]byte{})})
+}
+
+// forget drops a few of the oldest tokens that have expired.
+func (t *transaction) forget(tx store.Tx, changes []store.Change) []store.Change {
+	tokens, seen := tx.Bucket(tokensBucket), 0
+	_ = tx.Bucket(expiryBucket).EachBytes(func(key, _ []byte) (bool, error) { // it never fails
+		if int64(binary.BigEndian.Uint64(key)) > t.now.UnixMilli() {
+			return true, nil
 		}
 		old := slices.Clone(key)
 		changes = append(changes, store.Change{Bucket: expiryBucket, Key: old})
-		if raw := tx.Bucket(tokensBucket).Get(old[timeBytes:]); bytes.HasPrefix(raw, old[:timeBytes]) { // not used anew since
+		if raw := tokens.Bytes(old[timeBytes:]); bytes.HasPrefix(raw, old[:timeBytes]) { // not used anew since
 			changes = append(changes, store.Change{Bucket: tokensBucket, Key: old[timeBytes:]})
 		}
-		key, _ = cursor.Next()
-	}
-	return append(changes,
-		store.Change{Bucket: tokensBucket, Key: token, Value: append(slices.Clone(expires), t.digest[:]...)},
-		store.Change{Bucket: expiryBucket, Key: append(expires, token...), Value: []byte{}})
+		seen++
+		return seen >= tokensForgottenAt, nil
+	})
+	return changes
 }
 
 // digest is the same for two requests exactly when they say the same, in whatever order their maps are written.

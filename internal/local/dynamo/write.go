@@ -20,10 +20,15 @@ type write struct {
 	update    *expr.Update
 	checkOnly bool
 
+	// watched says that somebody is told of the old item.
+	watched bool
+
 	// What the decision found and did.
-	old      record
+	old      *store.Record // nil when there was none
 	oldItem  attr.Item
 	item     attr.Item // nil after a delete
+	size     int       // of item
+	record   *store.Record
 	consumed consumption
 }
 
@@ -33,8 +38,8 @@ func (s *Server) prepare(q *request) (*write, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &write{q: q, table: t, checkOnly: q.op == "ConditionCheck"}
-	if err := w.parse(); err != nil {
+	w := &write{q: q, table: t, checkOnly: q.op == "ConditionCheck", watched: s.options.OnWrite != nil}
+	if err := w.parse(s.expressions); err != nil {
 		return nil, err
 	}
 	if q.op == "PutItem" || q.op == "Put" || q.op == "PutRequest" {
@@ -50,7 +55,7 @@ func (w *write) preparePut() error {
 	if err := w.table.checkItem(w.q.item); err != nil {
 		return err
 	}
-	if w.q.item.Size() > itemBytesMax {
+	if w.size = w.q.item.Size(); w.size > itemBytesMax {
 		return invalid(reasonItemSize)
 	}
 	w.item = w.q.item
@@ -74,18 +79,18 @@ func missingMember(name string) error {
 }
 
 // parse reads the write's expressions.
-func (w *write) parse() (err error) {
+func (w *write) parse(cache *expr.Cache) (err error) {
 	q := w.q
 	if err := q.checkPlaceholders(); err != nil {
 		return err
 	}
 	if q.update != nil {
-		if w.update, err = expr.ParseUpdate(*q.update, &q.scope); err != nil {
+		if w.update, err = cache.Update(*q.update, &q.scope); err != nil {
 			return invalid("Invalid UpdateExpression: %s", err)
 		}
 	}
 	if q.condition != nil {
-		if w.condition, err = expr.ParseCondition(*q.condition, &q.scope); err != nil {
+		if w.condition, err = cache.Condition(*q.condition, &q.scope); err != nil {
 			return invalid("Invalid ConditionExpression: %s", err)
 		}
 	}
@@ -117,7 +122,7 @@ func (w *write) checkPaths() error {
 }
 
 // decide reads the stored item, checks the condition, and says what to change.
-func (w *write) decide(tx *store.Tx) ([]store.Change, error) {
+func (w *write) decide(tx store.Tx) ([]store.Change, error) {
 	b := tx.Bucket(w.table.bucket)
 	if b == nil {
 		return nil, unknownTable()
@@ -125,11 +130,11 @@ func (w *write) decide(tx *store.Tx) ([]store.Change, error) {
 	if err := w.load(b); err != nil {
 		return nil, err
 	}
-	if !w.condition.Match(w.oldItem) {
+	if !w.condition.Match(w.oldItem, &w.q.scope) {
 		return nil, w.conditionFailed()
 	}
 	if w.checkOnly {
-		w.consumed.table = unitsOf(w.old.size, writeUnitBytes)
+		w.consumed.table = unitsOf(w.old.Size(), writeUnitBytes)
 		return nil, nil
 	}
 	if err := w.makeItem(); err != nil {
@@ -138,27 +143,23 @@ func (w *write) decide(tx *store.Tx) ([]store.Change, error) {
 	return w.changes(), nil
 }
 
-func (w *write) load(b *store.Bucket) error {
-	raw := b.Get(w.key)
-	if raw == nil {
-		return nil
-	}
-	old, err := decodeRecord(raw)
-	if err != nil {
+func (w *write) load(b store.Bucket) error {
+	old, err := b.Item(w.key)
+	if old == nil || err != nil {
 		return err
 	}
-	w.old = old.copied()
-	if w.condition == nil && w.update == nil && len(w.table.indexes) == 0 && w.q.returnValues == "" {
+	w.old = old.Kept()
+	if w.condition == nil && w.update == nil && len(w.table.indexes) == 0 && w.q.returnValues == "" && !w.watched {
 		return nil
 	}
-	w.oldItem, err = w.old.item()
+	w.oldItem, err = w.old.Item()
 	return err
 }
 
 func (w *write) conditionFailed() error {
 	e := refuse("ConditionalCheckFailedException", reasonCondition)
-	if w.q.returnOnFailure == "ALL_OLD" && w.old.json != nil {
-		e.item = w.old.json
+	if w.q.returnOnFailure == "ALL_OLD" {
+		e.item = w.old
 	}
 	return e
 }
@@ -176,7 +177,7 @@ func (w *write) makeItem() error {
 	}
 	w.item = base
 	if w.update != nil {
-		item, err := w.update.Apply(base)
+		item, err := w.update.Apply(base, &w.q.scope)
 		if err != nil {
 			return err
 		}
@@ -185,7 +186,7 @@ func (w *write) makeItem() error {
 	if err := w.checkUpdatedKeys(); err != nil {
 		return err
 	}
-	if w.item.Size() > itemBytesMax {
+	if w.size = w.item.Size(); w.size > itemBytesMax {
 		return invalid(reasonUpdate)
 	}
 	return nil
@@ -209,16 +210,14 @@ func (w *write) checkUpdatedKeys() error {
 // changes are the puts and deletes in the table and its indexes.
 func (w *write) changes() []store.Change {
 	changes := make([]store.Change, 0, 1+2*len(w.table.indexes))
-	size := 0
 	switch {
 	case w.item != nil:
-		raw := encodeRecord(w.item)
-		size = w.item.Size()
-		changes = append(changes, store.Change{Bucket: w.table.bucket, Key: w.key, Value: raw})
-	case w.old.json != nil:
+		w.record = store.OfItem(w.item, w.size)
+		changes = append(changes, store.Change{Bucket: w.table.bucket, Key: w.key, Record: w.record})
+	case w.old != nil:
 		changes = append(changes, store.Change{Bucket: w.table.bucket, Key: w.key})
 	}
-	w.consumed.table = unitsOf(max(size, w.old.size), writeUnitBytes)
+	w.consumed.table = unitsOf(max(w.size, w.old.Size()), writeUnitBytes)
 	for _, ix := range w.table.indexes {
 		changes = w.indexChanges(changes, ix)
 	}
@@ -241,8 +240,9 @@ func (w *write) indexChanges(changes []store.Change, ix *index) []store.Change {
 		w.consumed.addIndex(ix.name, unitsOf(before.Size(), writeUnitBytes))
 	}
 	if now != nil && (moved || !sameItem(before, after)) {
-		changes = append(changes, store.Change{Bucket: ix.bucket, Key: now, Value: encodeRecord(after)})
-		w.consumed.addIndex(ix.name, unitsOf(max(before.Size(), after.Size()), writeUnitBytes))
+		size := after.Size()
+		changes = append(changes, store.Change{Bucket: ix.bucket, Key: now, Record: store.OfItem(after, size)})
+		w.consumed.addIndex(ix.name, unitsOf(max(before.Size(), size), writeUnitBytes))
 	}
 	return changes
 }
@@ -251,29 +251,44 @@ func sameItem(a, b attr.Item) bool {
 	return attr.Equal(&attr.Value{Kind: attr.KindMap, Map: a}, &attr.Value{Kind: attr.KindMap, Map: b})
 }
 
+// commit makes the decision after all earlier writes, and tells OnWrite of what it changes.
+func (s *Server) commit(writes []*write, decide store.Plan) error {
+	if s.options.OnWrite == nil {
+		return s.store.Write(decide)
+	}
+	return s.store.Write(func(tx store.Tx) ([]store.Change, error) {
+		changes, err := decide(tx)
+		if err != nil || len(changes) == 0 {
+			return changes, err
+		}
+		for _, w := range writes {
+			if !w.checkOnly && (w.item != nil || w.old != nil) {
+				s.options.OnWrite(w.table.name, w.oldItem, w.item)
+			}
+		}
+		return changes, nil
+	})
+}
+
 // writeItem is PutItem, UpdateItem and DeleteItem.
-func (s *Server) writeItem(q *request) ([]byte, error) {
+func (s *Server) writeItem(q *request) (*itemAnswer, error) {
 	w, err := s.prepare(q)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.Write(w.decide); err != nil {
+	if err := s.commit([]*write{w}, w.decide); err != nil {
 		return nil, err
 	}
-	b := []byte{'{'}
-	if returned := w.returned(); len(returned) > 0 {
-		b = append(append(b, `"Attributes":`...), returned...)
-	}
-	return append(appendConsumed(b, q, w.consumed), '}'), nil
+	return &itemAnswer{member: "Attributes", record: w.returned(), consumed: q.consumed(w.consumed)}, nil
 }
 
-// returned is what ReturnValues asks for, as JSON; nil for nothing.
-func (w *write) returned() []byte {
+// returned is what ReturnValues asks for; nil for nothing.
+func (w *write) returned() *store.Record {
 	switch w.q.returnValues {
 	case "ALL_OLD":
-		return w.old.json
+		return w.old
 	case "ALL_NEW":
-		return attr.AppendItem(nil, w.item)
+		return w.record
 	case "UPDATED_OLD":
 		return w.updated(w.oldItem)
 	case "UPDATED_NEW":
@@ -282,7 +297,7 @@ func (w *write) returned() []byte {
 	return nil
 }
 
-func (w *write) updated(it attr.Item) []byte {
+func (w *write) updated(it attr.Item) *store.Record {
 	if w.update == nil {
 		return nil
 	}
@@ -290,5 +305,5 @@ func (w *write) updated(it attr.Item) []byte {
 	if len(part) == 0 {
 		return nil
 	}
-	return attr.AppendItem(nil, part)
+	return store.OfItem(part, 0)
 }

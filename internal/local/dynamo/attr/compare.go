@@ -1,6 +1,9 @@
 package attr
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Equal says whether two values are the same: same kind, same content; sets and maps in any order.
 func Equal(a, b *Value) bool {
@@ -25,6 +28,9 @@ func Equal(a, b *Value) bool {
 func equalSets(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
+	}
+	if slices.Equal(a, b) {
+		return true
 	}
 	have := memberSet(b)
 	for _, m := range a {
@@ -59,6 +65,22 @@ func equalItems(a, b Item) bool {
 	if len(a) != len(b) {
 		return false
 	}
+	if len(a) > linearMax {
+		return equalLarge(a, b)
+	}
+	for i := range a {
+		other := &b[i].Value
+		if a[i].Name != b[i].Name {
+			other = b.Get(a[i].Name)
+		}
+		if other == nil || !Equal(&a[i].Value, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalLarge(a, b Item) bool {
 	byName := make(map[string]*Value, len(b))
 	for i := range b {
 		byName[b[i].Name] = &b[i].Value

@@ -97,7 +97,7 @@ func (r *Reader) content(v *Value, kind Kind, level int) (err error) {
 	case KindNull:
 		v.Flag, err = r.Bool()
 		if err == nil && !v.Flag {
-			err = invalidf("%sNull attribute value types must have the value of true", invalidPrefix)
+			err = FalseNull()
 		}
 	case KindStringSet, KindNumberSet, KindBinarySet:
 		err = r.set(v)
@@ -147,26 +147,28 @@ func isSmallInteger(s string) bool {
 }
 
 func (r *Reader) set(v *Value) error {
-	seen := map[string]bool{}
-	repeated := false
 	err := r.Array(func(int) error {
 		text, err := r.scalar(v.Kind.Element())
-		repeated = repeated || seen[text]
-		seen[text] = true
 		v.Set = append(v.Set, text)
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return v.CheckSet()
+}
+
+// CheckSet says what is wrong with a set as a caller gave it: that it is empty, or has a member twice.
+func (v *Value) CheckSet() error {
+	switch {
 	case len(v.Set) == 0:
 		return emptySet(v.Kind)
-	case repeated && v.Kind == KindNumberSet:
+	case len(memberSet(v.Set)) == len(v.Set):
+		return nil
+	case v.Kind == KindNumberSet:
 		return invalidf("Input collection contains duplicates")
-	case repeated:
-		return invalidf("%sInput collection %s contains duplicates.", invalidPrefix, listed(v))
 	}
-	return nil
+	return invalidf("%sInput collection %s contains duplicates.", invalidPrefix, listed(v))
 }
 
 func emptySet(kind Kind) error {
@@ -187,8 +189,8 @@ func listed(v *Value) string {
 }
 
 func (r *Reader) nestedValue(v *Value, level int) (err error) {
-	if level > nestingMax {
-		return invalidf("Nesting Levels have exceeded supported limits: Attributes nesting depth exceeded %d", nestingMax)
+	if err := CheckNesting(level); err != nil {
+		return err
 	}
 	if v.Kind == KindMap {
 		v.Map, err = r.item(level)
@@ -210,4 +212,17 @@ func ParseItem(buf []byte) (Item, error) {
 		return nil, err
 	}
 	return it, r.End()
+}
+
+// CheckNesting refuses a list or a map that many levels down.
+func CheckNesting(level int) error {
+	if level > nestingMax {
+		return invalidf("Nesting Levels have exceeded supported limits: Attributes nesting depth exceeded %d", nestingMax)
+	}
+	return nil
+}
+
+// FalseNull is why a null that is false is refused.
+func FalseNull() error {
+	return invalidf("%sNull attribute value types must have the value of true", invalidPrefix)
 }

@@ -48,17 +48,26 @@ func (v *Value) Size() int {
 
 // numberSize is about a byte for two significant digits plus one, and one more for a minus.
 func numberSize(canonical string) int {
-	d, _ := scanDecimal(canonical)
-	digits := len(d.digits)
+	digits, exp := significant(canonical)
 	if digits == 0 {
 		return 1
 	}
 	size := 1 + (digits+1)/2
-	if digits%2 == 0 && (d.exp-1)%2 == 0 {
+	if digits%2 == 0 && (exp-1)%2 == 0 {
 		size++
 	}
 	if strings.HasPrefix(canonical, "-") {
 		size++
 	}
 	return size
+}
+
+// significant counts a canonical number's digits that are not needless zeros, and says its power of ten.
+func significant(canonical string) (digits, exp int) {
+	if isSmallInteger(canonical) {
+		whole := strings.TrimPrefix(canonical, "-")
+		return len(strings.TrimRight(whole, "0")), len(whole)
+	}
+	d, _ := scanDecimal(canonical)
+	return len(d.digits), d.exp
 }

@@ -19,9 +19,29 @@ const (
 	seedVariable     = "HOLDFAST_SEED"
 )
 
+// TestInProcess asks our server over both of its stores, through the SDK's client and without it.
 func TestInProcess(t *testing.T) {
 	t.Parallel()
-	conformance.Run(t, conformance.Client("http://in-process.invalid", open(t).Transport()), options(t))
+	for name, way := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conformance.Run(t, way(t), options(t))
+		})
+	}
+}
+
+// ways are all ways to a new server of ours within the process.
+func ways() map[string]func(*testing.T) conformance.API {
+	return map[string]func(*testing.T) conformance.API{
+		"client over file":   func(t *testing.T) conformance.API { return client(open(t, dynamo.Options{})) },
+		"client over memory": func(t *testing.T) conformance.API { return client(open(t, dynamo.Options{Memory: true})) },
+		"direct over file":   func(t *testing.T) conformance.API { return open(t, dynamo.Options{}).Direct() },
+		"direct over memory": func(t *testing.T) conformance.API { return open(t, dynamo.Options{Memory: true}).Direct() },
+	}
+}
+
+func client(server *dynamo.Server) conformance.API {
+	return conformance.Client("http://in-process.invalid", server.Transport())
 }
 
 // TestEndpoint asks the endpoint of the environment, or without one our server over HTTP.
@@ -39,9 +59,12 @@ const endpointRivals = 100
 // server of ours.
 func TestCompare(t *testing.T) {
 	t.Parallel()
-	o := options(t)
-	ours := conformance.Client("http://in-process.invalid", open(t).Transport())
-	conformance.Compare(t, ours, endpoint(t), o)
+	for name, way := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conformance.Compare(t, way(t), endpoint(t), options(t))
+		})
+	}
 }
 
 func options(t *testing.T) conformance.Options {
@@ -56,8 +79,8 @@ func options(t *testing.T) conformance.Options {
 	return conformance.Options{Seed: seed}
 }
 
-func open(t *testing.T) *dynamo.Server {
-	server, err := dynamo.Open(dynamo.Options{})
+func open(t *testing.T, o dynamo.Options) *dynamo.Server {
+	server, err := dynamo.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +93,7 @@ func open(t *testing.T) *dynamo.Server {
 }
 
 func overHTTP(t *testing.T) *dynamodb.Client {
-	web := httptest.NewServer(open(t))
+	web := httptest.NewServer(open(t, dynamo.Options{}))
 	t.Cleanup(web.Close)
 	return conformance.Client(web.URL, pooled(t))
 }

@@ -165,7 +165,7 @@ func (s step) String() string {
 }
 
 // do makes the step and answers with what came back and what the item is afterwards.
-func (s step) do(db *dynamodb.Client, table *string) string {
+func (s step) do(db API, table *string) string {
 	in := &dynamodb.UpdateItemInput{
 		TableName: table, Key: s.key, UpdateExpression: &s.update, ConditionExpression: optional(s.cond),
 		ExpressionAttributeNames: aliases(s.update, s.cond), ExpressionAttributeValues: bound(s.values), ReturnValues: types.ReturnValueAllNew,
@@ -220,11 +220,11 @@ func randomUpdates(t *testing.T, s *suite) {
 }
 
 // Compare makes the same random steps at two endpoints and reports the differences.
-func Compare(t *testing.T, one, other *dynamodb.Client, o Options) {
+func Compare(t *testing.T, one, other API, o Options) {
 	o = o.withDefaults()
 	t.Logf("replay with seed %d", o.Seed)
 	var table *string
-	for _, db := range []*dynamodb.Client{one, other} {
+	for _, db := range []API{one, other} {
 		s := &suite{db: db, o: o}
 		table = s.table(t, "compare", "S")
 		for _, m := range seedItems {
@@ -253,7 +253,7 @@ func kind(answer string) string {
 }
 
 // level makes the item at the other endpoint what it is at the first, so that one difference is counted once.
-func level(t *testing.T, one, other *dynamodb.Client, table *string, key item) {
+func level(t *testing.T, one, other API, table *string, key item) {
 	t.Helper()
 	out, err := one.GetItem(context.Background(), &dynamodb.GetItemInput{TableName: table, Key: key, ConsistentRead: aws.Bool(true)})
 	if err != nil {

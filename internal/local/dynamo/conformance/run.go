@@ -64,12 +64,12 @@ func NewSeed() uint64 {
 
 // suite is one run against one endpoint.
 type suite struct {
-	db *dynamodb.Client
+	db API
 	o  Options
 }
 
 // Run asks the endpoint behind the client. It makes tables of its own and deletes them.
-func Run(t *testing.T, client *dynamodb.Client, o Options) {
+func Run(t *testing.T, client API, o Options) {
 	s := &suite{db: client, o: o.withDefaults()}
 	for _, part := range []struct {
 		name string

@@ -12,37 +12,60 @@ const (
 	reasonNoSrc = "The provided expression refers to an attribute that does not exist in the item"
 )
 
-// Apply makes the changes to a copy of the item: every value is read from the item as it was before.
-func (u *Update) Apply(old attr.Item) (attr.Item, error) {
+// Apply makes the changes to a copy of the item: every value is read from the item as it was before, and from the
+// scope. What stays as it was is shared with the old item and the scope, and must not be changed in any of them.
+func (u *Update) Apply(old attr.Item, s *Scope) (attr.Item, error) {
 	values := make([]attr.Value, len(u.sets))
 	for i := range u.sets {
-		v, err := u.sets[i].value.eval(old)
+		v, err := u.sets[i].value.eval(old, s)
 		if err != nil {
 			return nil, err
 		}
-		values[i] = v.Clone()
+		values[i] = *v
 	}
-	e := edit{item: old.Clone()}
-	for _, i := range setOrder(u.sets) {
+	e := edit{item: u.owned(old)}
+	for n := range u.sets {
+		i := n
+		if u.order != nil {
+			i = u.order[n]
+		}
 		if err := e.set(u.sets[i].path, values[i]); err != nil {
 			return nil, err
 		}
 	}
 	for i := range u.adds {
-		if err := e.add(u.adds[i].path, u.adds[i].value.Value); err != nil {
+		if err := e.add(u.adds[i].path, u.adds[i].value.find(old, s)); err != nil {
 			return nil, err
 		}
 	}
 	for i := range u.deletes {
-		if err := e.delete(u.deletes[i].path, u.deletes[i].value.Value); err != nil {
+		if err := e.delete(u.deletes[i].path, u.deletes[i].value.find(old, s)); err != nil {
 			return nil, err
 		}
 	}
 	return e.item, e.removeAll(u.removes)
 }
 
-// setOrder makes elements beyond the end of a list arrive in the order of their indexes.
+// owned is a copy of the item of which every part that the update changes is its own.
+func (u *Update) owned(old attr.Item) attr.Item {
+	it := make(attr.Item, len(old), len(old)+len(u.sets)+len(u.adds))
+	copy(it, old)
+	for _, path := range u.Paths {
+		if len(path) == 1 && !u.inPlace {
+			continue
+		}
+		if v := it.Get(path[0].Name); v != nil {
+			*v = v.Clone()
+		}
+	}
+	return it
+}
+
+// setOrder makes elements beyond the end of a list arrive in the order of their indexes; nil is the order written.
 func setOrder(sets []assignment) []int {
+	if !slices.ContainsFunc(sets, func(a assignment) bool { return a.path[len(a.path)-1].IsIndex }) {
+		return nil
+	}
 	order := make([]int, len(sets))
 	for i := range order {
 		order[i] = i
@@ -54,21 +77,21 @@ func setOrder(sets []assignment) []int {
 	return order
 }
 
-func (o *Operand) eval(it attr.Item) (*attr.Value, error) {
+func (o *Operand) eval(it attr.Item, s *Scope) (*attr.Value, error) {
 	switch o.Function {
 	case "":
-		return found(o.find(it))
+		return found(o.find(it, s))
 	case "if_not_exists":
 		if v := o.Args[0].Path.Find(it); v != nil {
 			return v, nil
 		}
-		return o.Args[1].eval(it)
+		return o.Args[1].eval(it, s)
 	}
-	left, err := o.Args[0].eval(it)
+	left, err := o.Args[0].eval(it, s)
 	if err != nil {
 		return nil, err
 	}
-	right, err := o.Args[1].eval(it)
+	right, err := o.Args[1].eval(it, s)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +198,7 @@ func (e *edit) add(path Path, v *attr.Value) error {
 	old := path.Find(e.item)
 	switch {
 	case old == nil:
-		return e.set(path, v.Clone())
+		return e.set(path, *v)
 	case old.Kind != v.Kind:
 		return fail(reasonType)
 	case v.Kind != attr.KindNumber:

@@ -13,6 +13,8 @@ type Condition struct {
 	Op   string
 	Kids []*Condition
 	Args []Operand
+	// paths are all paths of a whole condition; its parts have none of their own.
+	paths []Path
 }
 
 // ParseCondition parses a condition or a filter.
@@ -21,6 +23,10 @@ func ParseCondition(text string, scope *Scope) (*Condition, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.condition()
+}
+
+func (p *parser) condition() (*Condition, error) {
 	n, err := p.or()
 	if err != nil {
 		return nil, err
@@ -29,6 +35,7 @@ func ParseCondition(text string, scope *Scope) (*Condition, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.paths = c.allPaths()
 	return c, p.finish()
 }
 
@@ -128,7 +135,7 @@ func (p *parser) asOperand(n node) (Operand, error) {
 		return *n.operand, nil
 	case n.cond.Args != nil && !n.parens && isFunction(n.cond.Op):
 		p.note(mistakeMisuse, misused(n.cond.Op))
-		return Operand{Value: &attr.Value{}}, nil
+		return Operand{Given: undefined}, nil
 	}
 	return Operand{}, p.unexpected()
 }
@@ -175,14 +182,16 @@ func (p *parser) between(left node) (node, error) {
 	for _, a := range args {
 		p.needKind("BETWEEN", a, attr.KindString, attr.KindNumber, attr.KindBinary)
 	}
-	p.checkBounds(args[1].Value, args[2].Value)
+	p.checkBounds(args[1], args[2])
 	return node{cond: &Condition{Op: "BETWEEN", Args: args}}, nil
 }
 
-func (p *parser) checkBounds(low, high *attr.Value) {
-	if low == nil || high == nil || low.Kind == attr.KindNone || high.Kind == attr.KindNone {
+func (p *parser) checkBounds(from, to Operand) {
+	if from.Given <= 0 || to.Given <= 0 {
 		return
 	}
+	p.looked = true
+	low, high := from.find(nil, p.scope), to.find(nil, p.scope)
 	order, ok := attr.Compare(low, high)
 	bounds := "lower bound operand: AttributeValue: " + shown(low) + ", upper bound operand: AttributeValue: " + shown(high)
 	switch {
@@ -229,7 +238,8 @@ func (p *parser) primary() (node, error) {
 	case p.symbol("("):
 		return p.parenthesis()
 	case t.kind == tokenValue:
-		return node{operand: &Operand{Value: p.given()}}, nil
+		given := p.given()
+		return node{operand: &given}, nil
 	case p.isCall():
 		return p.call()
 	}
@@ -299,21 +309,24 @@ func (p *parser) checkCall(name string, args []Operand) {
 }
 
 func (p *parser) checkSize(o Operand) {
-	if k := o.givenKind(); k == attr.KindNumber || k == attr.KindBool || k == attr.KindNull {
+	if k := p.givenKind(o); k == attr.KindNumber || k == attr.KindBool || k == attr.KindNull {
 		p.note(mistakeType, wrongType("size", k.String()))
 	}
 }
 
 func (p *parser) checkTypeName(subject, o Operand) {
 	p.needPath("attribute_type", subject)
-	switch k := o.givenKind(); {
-	case o.Value != nil && k == attr.KindNone: // undefined, noted already
+	switch k := p.givenKind(o); {
+	case o.Given == undefined: // noted already
 	case k == attr.KindNone:
 		p.note(mistakeType, wrongType("attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"))
 	case k != attr.KindString:
 		p.note(mistakeType, wrongType("attribute_type", k.String()))
-	case attr.KindOf(o.Value.Text) == attr.KindNone:
-		p.note(mistakeType, fail("Invalid attribute type name found; type: %s, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}", o.Value.Text))
+	default:
+		p.looked = true
+		if name := o.find(nil, p.scope).Text; attr.KindOf(name) == attr.KindNone {
+			p.note(mistakeType, fail("Invalid attribute type name found; type: %s, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}", name))
+		}
 	}
 }
 

@@ -3,6 +3,9 @@ package expr_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"holdfast/internal/local/dynamo/attr"
 	"holdfast/internal/local/dynamo/expr"
 )
@@ -37,13 +40,14 @@ func FuzzCondition(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if c, err := expr.ParseCondition(text, scope()); err == nil {
-			c.Match(item(t))
-			c.Match(nil)
+		s := scope()
+		if c, err := expr.ParseCondition(text, s); err == nil {
+			c.Match(item(t), s)
+			c.Match(nil, s)
 			c.Paths()
-		}
-		if terms, err := expr.ParseKeyCondition(text, scope()); err == nil && len(terms) == 0 {
-			t.Fatalf("%q has no terms", text)
+			if terms, err := c.KeyTerms(s); err == nil && len(terms) == 0 {
+				t.Fatalf("%q has no terms", text)
+			}
 		}
 		if p, err := expr.ParseProjection(text, scope()); err == nil {
 			p.Of(item(t))
@@ -60,18 +64,22 @@ func FuzzUpdate(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		u, err := expr.ParseUpdate(text, scope())
+		s := scope()
+		u, err := expr.ParseUpdate(text, s)
 		if err != nil {
 			return
 		}
 		old := item(t)
 		for _, start := range []attr.Item{old, nil} {
-			if next, err := u.Apply(start); err == nil {
+			if next, err := u.Apply(start, s); err == nil {
 				attr.AppendItem(nil, next)
 			}
 		}
 		if got := string(attr.AppendItem(nil, old)); got != fuzzItem {
 			t.Fatalf("%q changed the item it read to %s", text, got)
+		}
+		if d := cmp.Diff(scope().Values, s.Values, cmpopts.IgnoreUnexported(expr.Binding{})); d != "" {
+			t.Fatalf("%q changed the values it was given: %s", text, d)
 		}
 	})
 }

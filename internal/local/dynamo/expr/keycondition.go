@@ -17,13 +17,9 @@ type KeyTerm struct {
 // keyTermsMax is the most keys a query can name: partition and sort.
 const keyTermsMax = 2
 
-// ParseKeyCondition parses a key condition into its one or two terms.
-func ParseKeyCondition(text string, scope *Scope) ([]KeyTerm, error) {
-	c, err := ParseCondition(text, scope)
-	if err != nil {
-		return nil, &Error{"Invalid KeyConditionExpression: " + err.Error()}
-	}
-	terms, err := c.keyTerms(nil)
+// KeyTerms are the one or two terms of a key condition.
+func (c *Condition) KeyTerms(scope *Scope) ([]KeyTerm, error) {
+	terms, err := c.keyTerms(nil, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -33,13 +29,13 @@ func ParseKeyCondition(text string, scope *Scope) ([]KeyTerm, error) {
 	return terms, nil
 }
 
-func (c *Condition) keyTerms(terms []KeyTerm) ([]KeyTerm, error) {
+func (c *Condition) keyTerms(terms []KeyTerm, s *Scope) ([]KeyTerm, error) {
 	if c.Op == "AND" {
-		terms, err := c.Kids[0].keyTerms(terms)
+		terms, err := c.Kids[0].keyTerms(terms, s)
 		if err != nil {
 			return nil, err
 		}
-		return c.Kids[1].keyTerms(terms)
+		return c.Kids[1].keyTerms(terms, s)
 	}
 	if !slices.Contains([]string{"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"}, c.Op) {
 		name := c.Op
@@ -48,7 +44,7 @@ func (c *Condition) keyTerms(terms []KeyTerm) ([]KeyTerm, error) {
 		}
 		return nil, fail("Invalid operator used in KeyConditionExpression: %s", name)
 	}
-	term, err := c.keyTerm()
+	term, err := c.keyTerm(s)
 	if err != nil {
 		return nil, err
 	}
@@ -58,14 +54,14 @@ func (c *Condition) keyTerms(terms []KeyTerm) ([]KeyTerm, error) {
 	return append(terms, term), nil
 }
 
-func (c *Condition) keyTerm() (KeyTerm, error) {
+func (c *Condition) keyTerm(s *Scope) (KeyTerm, error) {
 	term := KeyTerm{Op: c.Op}
 	for i, a := range c.Args {
 		switch {
 		case a.Function != "":
 			return term, fail("KeyConditionExpressions cannot contain nested operations")
-		case a.Value != nil:
-			term.Values = append(term.Values, a.Value)
+		case a.Given > 0:
+			term.Values = append(term.Values, a.find(nil, s))
 		case term.Name != "":
 			return term, fail("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition")
 		case len(a.Path) > 1:

@@ -9,35 +9,37 @@ import (
 	"holdfast/internal/local/dynamo/attr"
 )
 
-// Match says whether the condition holds for the item; a nil condition always does. A missing item is an empty one.
-func (c *Condition) Match(it attr.Item) bool {
+// Match says whether the condition holds for the item, with the scope's values; a nil condition always does. A missing
+// item is an empty one.
+func (c *Condition) Match(it attr.Item, s *Scope) bool {
 	if c == nil {
 		return true
 	}
 	switch c.Op {
 	case "AND":
-		return c.Kids[0].Match(it) && c.Kids[1].Match(it)
+		return c.Kids[0].Match(it, s) && c.Kids[1].Match(it, s)
 	case "OR":
-		return c.Kids[0].Match(it) || c.Kids[1].Match(it)
+		return c.Kids[0].Match(it, s) || c.Kids[1].Match(it, s)
 	case "NOT":
-		return !c.Kids[0].Match(it)
+		return !c.Kids[0].Match(it, s)
 	}
-	values := make([]*attr.Value, len(c.Args))
+	var few [3]*attr.Value // the usual comparison needs no more
+	values := few[:0]
 	for i := range c.Args {
-		values[i] = c.Args[i].find(it)
+		values = append(values, c.Args[i].find(it, s))
 	}
 	return holds(c.Op, values)
 }
 
 // find is the operand's value for the item; nil when it has none.
-func (o *Operand) find(it attr.Item) *attr.Value {
+func (o *Operand) find(it attr.Item, s *Scope) *attr.Value {
 	switch {
-	case o.Value != nil:
-		return o.Value
+	case o.Given > 0:
+		return &s.Values[o.Given-1].Value
 	case o.Path != nil:
 		return o.Path.Find(it)
 	case o.Function == "size":
-		return sizeOf(o.Args[0].find(it))
+		return sizeOf(o.Args[0].find(it, s))
 	}
 	return nil
 }
@@ -117,14 +119,18 @@ func ordered(op string, a, b *attr.Value) bool {
 	return order >= 0
 }
 
-// Paths are all paths the condition looks at.
+// Paths are all paths the whole condition looks at.
 func (c *Condition) Paths() []Path {
 	if c == nil {
 		return nil
 	}
+	return c.paths
+}
+
+func (c *Condition) allPaths() []Path {
 	var paths []Path
 	for _, kid := range c.Kids {
-		paths = append(paths, kid.Paths()...)
+		paths = append(paths, kid.allPaths()...)
 	}
 	return append(paths, operandPaths(c.Args)...)
 }

@@ -11,8 +11,9 @@ import (
 
 // Operand is something with a value: a path, a given value, or a function of others.
 type Operand struct {
-	Path  Path
-	Value *attr.Value
+	Path Path
+	// Given is the place of the given value among the scope's, counted from 1; 0 for other operands.
+	Given int
 	// Function is size, if_not_exists, list_append, + or -; empty for a path or a value.
 	Function string
 	Args     []Operand
@@ -42,6 +43,10 @@ type parser struct {
 	scope     *Scope
 	mistakes  [mistakeCount]error
 	operators int
+	// names and values are the placeholders used, by their places.
+	names, values []int
+	// looked says that a check depended on what a given value is, not only on its kind.
+	looked bool
 }
 
 func newParser(text string, scope *Scope) (*parser, error) {
@@ -146,11 +151,14 @@ func (p *parser) pathName() (Step, error) {
 		return Step{Name: t.text}, nil
 	case tokenAlias:
 		p.at++
-		name, ok := p.scope.name(t.text)
-		if !ok {
+		i := p.scope.name(t.text)
+		if i < 0 {
 			p.note(mistakeUndefined, fail("An expression attribute name used in the document path is not defined; attribute name: %s", t.text))
+			return Step{}, nil
 		}
-		return Step{Name: name}, nil
+		p.scope.Names[i].used = true
+		p.names = append(p.names, i)
+		return Step{Name: p.scope.Names[i].Name}, nil
 	}
 	return Step{}, p.unexpected()
 }
@@ -168,15 +176,21 @@ func (p *parser) pathIndex() (Step, error) {
 	return Step{Index: index, IsIndex: true}, p.expect("]")
 }
 
-func (p *parser) given() *attr.Value {
+// undefined stands for a given value of which the mistake is noted already.
+const undefined = -1
+
+// given reads a value's placeholder.
+func (p *parser) given() Operand {
 	t := p.peek()
 	p.at++
-	v := p.scope.value(t.text)
-	if v == nil {
+	i := p.scope.value(t.text)
+	if i < 0 {
 		p.note(mistakeUndefined, fail("An expression attribute value used in expression is not defined; attribute value: %s", t.text))
-		return &attr.Value{}
+		return Operand{Given: undefined}
 	}
-	return v
+	p.scope.Values[i].used = true
+	p.values = append(p.values, i)
+	return Operand{Given: i + 1}
 }
 
 func (p *parser) args(operand func() (Operand, error)) ([]Operand, error) {
@@ -207,20 +221,20 @@ func wrongType(function string, kind string) error {
 }
 
 // givenKind is the kind of an operand known before any item is: of a given value, or of what a function returns.
-func (o Operand) givenKind() attr.Kind {
+func (p *parser) givenKind(o Operand) attr.Kind {
 	switch {
 	case o.Function == "size", o.Function == "+", o.Function == "-":
 		return attr.KindNumber
 	case o.Function == "list_append":
 		return attr.KindList
-	case o.Value != nil:
-		return o.Value.Kind
+	case o.Given > 0:
+		return p.scope.Values[o.Given-1].Value.Kind
 	}
 	return attr.KindNone
 }
 
 func (p *parser) needKind(function string, o Operand, kinds ...attr.Kind) {
-	if k := o.givenKind(); k != attr.KindNone && !slices.Contains(kinds, k) {
+	if k := p.givenKind(o); k != attr.KindNone && !slices.Contains(kinds, k) {
 		p.note(mistakeType, wrongType(function, k.String()))
 	}
 }

@@ -21,6 +21,10 @@ func ParseProjection(text string, scope *Scope) (*Projection, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.projection()
+}
+
+func (p *parser) projection() (*Projection, error) {
 	var paths []Path
 	for {
 		path, err := p.path()
@@ -78,11 +82,11 @@ func (p *Projection) Of(it attr.Item) attr.Item {
 }
 
 func (b *branch) ofItem(it attr.Item) attr.Item {
-	out := attr.Item{}
-	for _, f := range it {
-		if next := b.names[f.Name]; next != nil {
-			if v, ok := next.of(f.Value); ok {
-				out = append(out, attr.Field{Name: f.Name, Value: v})
+	out := make(attr.Item, 0, min(len(it), len(b.names)))
+	for i := range it {
+		if next := b.names[it[i].Name]; next != nil {
+			if v, ok := next.of(it[i].Value); ok {
+				out = append(out, attr.Field{Name: it[i].Name, Value: v})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 
 	"holdfast/internal/local/dynamo/attr"
@@ -19,30 +20,33 @@ type Binding struct {
 	used  bool
 }
 
-// Scope resolves the placeholders of one request's expressions and remembers which were used.
+// Scope resolves the placeholders of one request's expressions and remembers which were used. What was parsed in one
+// scope can be evaluated in another with the same placeholders.
 type Scope struct {
 	Names  []Alias
 	Values []Binding
+	// form is what a kept expression depends on of this scope, once it was asked for.
+	form []byte
 }
 
-func (s *Scope) name(key string) (string, bool) {
-	for i := range s.Names {
-		if s.Names[i].Key == key {
-			s.Names[i].used = true
-			return s.Names[i].Name, true
-		}
+// Sort brings the placeholders into the order of their spelling, so that nothing depends on how they came.
+func (s *Scope) Sort() {
+	if !slices.IsSortedFunc(s.Names, func(a, b Alias) int { return strings.Compare(a.Key, b.Key) }) {
+		slices.SortStableFunc(s.Names, func(a, b Alias) int { return strings.Compare(a.Key, b.Key) })
 	}
-	return "", false
+	if !slices.IsSortedFunc(s.Values, func(a, b Binding) int { return strings.Compare(a.Key, b.Key) }) {
+		slices.SortStableFunc(s.Values, func(a, b Binding) int { return strings.Compare(a.Key, b.Key) })
+	}
 }
 
-func (s *Scope) value(key string) *attr.Value {
-	for i := range s.Values {
-		if s.Values[i].Key == key {
-			s.Values[i].used = true
-			return &s.Values[i].Value
-		}
-	}
-	return nil
+// name is the place of a name's placeholder, -1 when there is none.
+func (s *Scope) name(key string) int {
+	return slices.IndexFunc(s.Names, func(a Alias) bool { return a.Key == key })
+}
+
+// value is the place of a value's placeholder, -1 when there is none.
+func (s *Scope) value(key string) int {
+	return slices.IndexFunc(s.Values, func(b Binding) bool { return b.Key == key })
 }
 
 // CheckKeys checks the spelling of the placeholders.

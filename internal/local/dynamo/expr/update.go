@@ -15,6 +15,10 @@ type Update struct {
 	// Paths are all places it changes, in the order written.
 	Paths []Path
 	read  []Path
+	// order is the order in which sets are made; nil is the order written.
+	order []int
+	// inPlace says that whole attributes are changed where they are: numbers and sets are added to or taken from.
+	inPlace bool
 }
 
 type assignment struct {
@@ -31,6 +35,10 @@ func ParseUpdate(text string, scope *Scope) (*Update, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.update()
+}
+
+func (p *parser) update() (*Update, error) {
 	u := &Update{}
 	seen := map[string]bool{}
 	for p.peek().kind != tokenEnd || len(seen) == 0 {
@@ -49,6 +57,7 @@ func ParseUpdate(text string, scope *Scope) (*Update, error) {
 		}
 	}
 	p.note(mistakeOverlap, clash(u.Paths))
+	u.order, u.inPlace = setOrder(u.sets), len(u.adds)+len(u.deletes) > 0
 	return u, p.finish()
 }
 
@@ -125,7 +134,7 @@ func (p *parser) setOperand() (Operand, error) {
 		}
 		return o, p.expect(")")
 	case p.peek().kind == tokenValue:
-		return Operand{Value: p.given()}, nil
+		return p.given(), nil
 	case p.isCall():
 		return p.setFunction()
 	}
@@ -163,10 +172,10 @@ func (p *parser) setOrNumber(u *Update, section string, path Path, into *[]assig
 		return p.unexpected()
 	}
 	v := p.given()
-	if v.Kind != attr.KindNone && !v.Kind.IsSet() && (section == "DELETE" || v.Kind != attr.KindNumber) {
-		p.note(mistakeType, fail("Incorrect operand type for operator or function; operator: %s, operand type: %s", section, longName(v.Kind)))
+	if kind := p.givenKind(v); kind != attr.KindNone && !kind.IsSet() && (section == "DELETE" || kind != attr.KindNumber) {
+		p.note(mistakeType, fail("Incorrect operand type for operator or function; operator: %s, operand type: %s", section, longName(kind)))
 	}
-	*into = append(*into, assignment{path, Operand{Value: v}})
+	*into = append(*into, assignment{path, v})
 	u.Paths = append(u.Paths, path)
 	return nil
 }

@@ -1,220 +1,127 @@
-// Package store keeps ordered bytes in one embedded file and commits concurrent writers together.
+// Package store keeps ordered records in buckets: in one embedded file, or in memory.
 //
-// It promises that a writer decides on what all earlier writers left, that its changes appear whole or not at all,
-// and that Write returns only after they are committed: with Sync on the disk, without it in the operating system, so
-// that the end of this process loses nothing. Without Sync a power cut can damage the file. It never runs anything in
-// the background.
+// It promises that a writer decides on what all earlier writers left, that its changes appear whole or not at all, and
+// that Write returns only after they are committed. The file commits concurrent writers together: with sync on the
+// disk, without it in the operating system, so that the end of this process loses nothing; without sync a power cut can
+// damage the file. Memory keeps nothing beyond the process, and starts no goroutine and waits on no channel.
+//
+// It never runs anything in the background, and no order it shows depends on anything but the keys.
 package store
 
 import (
-	"fmt"
+	"errors"
 	"io"
-	"os"
-	"path/filepath"
-	"sync"
-	"time"
 
-	"go.etcd.io/bbolt"
+	"holdfast/internal/local/dynamo/attr"
 )
 
-const (
-	groupWritesMax  = 256         // writers in one commit
-	mapBytesInitial = 64 << 20    // address space mapped at first
-	lockWait        = time.Second // for another process to let go of the file
-	fileMode        = 0o600
-	fileName        = "dynamo.db"
-)
-
-// Bucket reads one ordered set of keys. Slices are valid until the function that was given it returns.
-type Bucket = bbolt.Bucket
+// Store is safe for use by several goroutines.
+type Store interface {
+	// View reads one consistent state.
+	View(read func(Tx) error) error
+	// Write runs the plan after all earlier ones and commits what it says.
+	Write(plan Plan) error
+	// Admin changes the buckets themselves, alone. With an error nothing changes.
+	Admin(change func(AdminTx) error) error
+	// Snapshot writes a consistent copy of everything, for Restore.
+	Snapshot(w io.Writer) error
+	// Restore replaces everything by a snapshot. Calls in flight end first.
+	Restore(r io.Reader) error
+	// Close ends the store; it is of no use afterwards.
+	Close() error
+}
 
 // Tx reads a consistent state of everything.
-type Tx = bbolt.Tx
+type Tx interface {
+	// Bucket is nil when there is none of the name.
+	Bucket(name []byte) Bucket
+}
 
-// Change puts a value, or deletes the key when Value is nil.
+// AdminTx reads and changes everything.
+type AdminTx interface {
+	Tx
+	// CreateBucket makes an empty bucket; one of the name must not exist.
+	CreateBucket(name []byte) error
+	// DeleteBucket removes a bucket with all it holds.
+	DeleteBucket(name []byte) error
+	// Apply makes one change.
+	Apply(c Change) error
+}
+
+// Bucket reads one ordered set of keys, of which each holds an item, or bytes of the server's own. What it gives is
+// valid until the function that was given the bucket returns, unless Kept says otherwise.
+type Bucket interface {
+	// Item is nil when the key is absent.
+	Item(key []byte) (*Record, error)
+	// Items visits the items from low (inclusive) to high (exclusive; nil is the end), or backwards from high to low,
+	// until visit says that it has enough.
+	Items(low, high []byte, backwards bool, visit func(*Record) (enough bool, err error)) error
+	// Bytes is nil when the key is absent.
+	Bytes(key []byte) []byte
+	// EachBytes visits all keys of the server's own in order, until visit says that it has enough.
+	EachBytes(visit func(key, value []byte) (enough bool, err error)) error
+	// Measure counts the keys and about the bytes that they take.
+	Measure() (keys, bytes int64)
+}
+
+// Change puts a record, or deletes the key when Record is nil.
 type Change struct {
-	Bucket     []byte
-	Key, Value []byte
+	Bucket []byte
+	Key    []byte
+	Record *Record
 }
 
 // Plan reads and says what to change. With an error nothing changes.
-type Plan func(*Tx) ([]Change, error)
+type Plan func(Tx) ([]Change, error)
 
-// Store is an open file. It is safe for use by several goroutines.
-type Store struct {
-	dir  string
-	sync bool
-	open sync.RWMutex // held for writing while the file is swapped
-	db   *bbolt.DB
+var errNoKey = errors.New("a change names no key")
 
-	mu      sync.Mutex
-	leading bool
-	queue   []*write
+// Record is what a key holds: an item, or bytes. It is never changed after it was made.
+type Record struct {
+	size  int
+	item  attr.Item
+	json  []byte // the item as the wire has it, where it was read from the file
+	bytes []byte
 }
 
-type write struct {
-	plan Plan
-	err  error
-	done chan struct{} // closed when decided
-	lead chan struct{} // closed when this writer must lead the next group
-}
+// OfItem makes a record of an item, of which the caller knows the size by DynamoDB's rules. The item must not be
+// changed afterwards.
+func OfItem(it attr.Item, size int) *Record { return &Record{item: it, size: size} }
 
-// Open opens or makes the file in dir. With sync every commit waits for the disk.
-func Open(dir string, sync bool) (*Store, error) {
-	s := &Store{dir: dir, sync: sync}
-	return s, s.start()
-}
+// OfBytes makes a record of bytes that must not be changed afterwards.
+func OfBytes(b []byte) *Record { return &Record{bytes: b} }
 
-func (s *Store) start() error {
-	db, err := bbolt.Open(filepath.Join(s.dir, fileName), fileMode, &bbolt.Options{
-		Timeout: lockWait, NoSync: !s.sync, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType,
-		InitialMmapSize: mapBytesInitial,
-	})
-	if err != nil {
-		return fmt.Errorf("open %s (is another server using this directory?): %w", filepath.Join(s.dir, fileName), err)
+// Size is the item's size by DynamoDB's rules; 0 for no record.
+func (r *Record) Size() int {
+	if r == nil {
+		return 0
 	}
-	s.db = db
-	return nil
+	return r.size
 }
 
-// Close closes the file; the store is of no use afterwards.
-func (s *Store) Close() error {
-	s.open.Lock()
-	defer s.open.Unlock()
-	return s.db.Close()
-}
-
-// View reads one consistent state.
-func (s *Store) View(read func(*Tx) error) error {
-	s.open.RLock()
-	defer s.open.RUnlock()
-	return s.db.View(read)
-}
-
-// Admin changes the buckets themselves, alone.
-func (s *Store) Admin(change func(*Tx) error) error {
-	s.open.RLock()
-	defer s.open.RUnlock()
-	return s.db.Update(change)
-}
-
-// Write runs the plan after all earlier ones and commits what it says, together with its neighbours.
-func (s *Store) Write(plan Plan) error {
-	s.open.RLock()
-	defer s.open.RUnlock()
-	w := &write{plan: plan, done: make(chan struct{}), lead: make(chan struct{})}
-	s.mu.Lock()
-	s.queue = append(s.queue, w)
-	first := !s.leading
-	s.leading = true
-	s.mu.Unlock()
-	if !first {
-		select {
-		case <-w.done:
-			return w.err
-		case <-w.lead:
-		}
+// Item is the item; nil for no record. It must not be changed.
+func (r *Record) Item() (attr.Item, error) {
+	switch {
+	case r == nil:
+		return nil, nil
+	case r.json != nil:
+		return attr.ParseItem(r.json)
 	}
-	s.commit(s.take())
-	return w.err
+	return r.item, nil
 }
 
-// take removes the next group from the queue.
-func (s *Store) take() []*write {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := min(len(s.queue), groupWritesMax)
-	group := s.queue[:n:n]
-	s.queue = append([]*write(nil), s.queue[n:]...)
-	return group
+// AppendJSON appends the item as the wire has it.
+func (r *Record) AppendJSON(b []byte) []byte {
+	if r.json != nil {
+		return append(b, r.json...)
+	}
+	return attr.AppendItem(b, r.item)
 }
 
-// commit decides a group, then hands the lead to the first writer that came meanwhile.
-func (s *Store) commit(group []*write) {
-	failed := fmt.Errorf("a writer of the same commit failed; nothing of it was written")
-	defer func() {
-		for _, w := range group {
-			if failed != nil && w.err == nil {
-				w.err = failed
-			}
-			close(w.done)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.leading = len(s.queue) > 0
-		if s.leading {
-			close(s.queue[0].lead)
-		}
-	}()
-	failed = s.db.Update(func(tx *Tx) error {
-		for _, w := range group {
-			if err := w.run(tx); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// run plans and applies. Only a failure to apply spoils the group: a plan's own error changed nothing.
-func (w *write) run(tx *Tx) error {
-	changes, err := w.plan(tx)
-	if err != nil {
-		w.err = err
-		return nil
+// Kept is the record for use after the function that was given it has returned.
+func (r *Record) Kept() *Record {
+	if r == nil || r.json == nil {
+		return r
 	}
-	for _, c := range changes {
-		if err := apply(tx.Bucket(c.Bucket), c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func apply(b *Bucket, c Change) error {
-	if c.Value == nil {
-		return b.Delete(c.Key)
-	}
-	return b.Put(c.Key, c.Value)
-}
-
-// Snapshot writes a consistent copy of the whole file.
-func (s *Store) Snapshot(w io.Writer) error {
-	return s.View(func(tx *Tx) error {
-		_, err := tx.WriteTo(w)
-		return err
-	})
-}
-
-// Restore replaces everything by a snapshot. Calls in flight end first.
-func (s *Store) Restore(r io.Reader) error {
-	s.open.Lock()
-	defer s.open.Unlock()
-	path := filepath.Join(s.dir, fileName)
-	if err := writeFile(path+".new", r); err != nil {
-		return err
-	}
-	if err := s.db.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
-	}
-	return s.start()
-}
-
-func writeFile(path string, r io.Reader) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, fileMode)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(f, r); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
+	return &Record{size: r.size, json: append([]byte(nil), r.json...)}
 }
