@@ -278,7 +278,7 @@ func (d denied) holds(e *scope) (bool, *fault) {
 }
 
 func (p presence) holds(e *scope) (bool, *fault) {
-	_, present := p.variable.find(e.root(p.variable))
+	_, present := e.find(p.variable)
 	return present == p.wanted, nil
 }
 

@@ -34,6 +34,18 @@ func (d *document) bytes() []byte {
 	return d.raw
 }
 
+// find returns what a path names. A small document is not decoded for it: most paths ask for one field of an answer.
+func (d *document) find(p *path) (any, bool) {
+	if d.decoded || len(d.raw) > scanBytesMax {
+		return p.find(d.value())
+	}
+	raw, ok := locate(d.raw, p.steps)
+	if !ok {
+		return nil, false
+	}
+	return decodeSmall(raw), true
+}
+
 func fromTree(tree any) *document { return &document{tree: tree, decoded: true} }
 
 // decodeValid decodes JSON that json.Valid accepted.
@@ -48,7 +60,10 @@ func decodeValid(raw []byte) any {
 }
 
 // encode writes a tree of JSON values; such a tree always has an encoding.
-func encode(tree any) []byte {
+func encode(tree any) []byte { return appendJSON(nil, tree) }
+
+// encodeAny does the same for any value, with encoding/json, whose text appendJSON's never differs from.
+func encodeAny(tree any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

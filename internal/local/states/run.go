@@ -125,7 +125,7 @@ func combine(f filter, input, result *document) (*document, *fault) {
 // end is when a Wait state's wait ends.
 func (w *wait) end(e *scope) (time.Time, *fault) {
 	if w.path != nil {
-		v, ok := w.path.find(e.root(w.path))
+		v, ok := e.find(w.path)
 		if !ok {
 			return time.Time{}, e.visit.fault("Invalid path '%s': the TimestampPath could not be found in '%s'", w.path.text, e.input.bytes())
 		}

@@ -318,7 +318,7 @@ func TestCloseUnderAScheduler(t *testing.T) {
 	if err != nil || d.Status != states.StatusRunning || s.path("silent") != "Plan Ask" {
 		t.Errorf("%s %v, path %s; closing must not make up an end", d.Status, err, s.path("silent"))
 	}
-	if len(s.dues) != 0 {
-		t.Errorf("%d alarms are left on the clock", len(s.dues))
+	if want := s.born.Add(time.Minute); !s.now.Equal(want) {
+		t.Errorf("the world came to rest at %v, not %v: an alarm was left on the clock", s.now, want)
 	}
 }

@@ -26,16 +26,20 @@ type scope struct {
 	input *document
 }
 
-func (e *scope) root(p *path) any {
-	if p.context {
-		return e.visit.contextObject()
+// find returns what a path names in the input or in the context object.
+func (e *scope) find(p *path) (any, bool) {
+	if !p.context {
+		return e.input.find(p)
 	}
-	return e.input.value()
+	if len(p.steps) == 0 {
+		return e.visit.contextObject(), true
+	}
+	return p.find(map[string]any{p.steps[0].key: e.visit.contextPart(p.steps[0].key)})
 }
 
 // look finds what a path of a template names.
 func (e *scope) look(p *path, field string) (any, *fault) {
-	v, ok := p.find(e.root(p))
+	v, ok := e.find(p)
 	if ok {
 		return v, nil
 	}
@@ -46,7 +50,7 @@ func (e *scope) look(p *path, field string) (any, *fault) {
 }
 
 func (e *scope) lookChoice(p *path) (any, *fault) {
-	v, ok := p.find(e.root(p))
+	v, ok := e.find(p)
 	if !ok {
 		return nil, e.visit.fault("Invalid path '%s': The choice state's condition path references an invalid value.", p.text)
 	}
@@ -61,7 +65,7 @@ func (e *scope) apply(f filter, name string) (*document, *fault) {
 	case f.path == nil:
 		return e.input, nil
 	}
-	v, ok := f.path.find(e.root(f.path))
+	v, ok := e.find(f.path)
 	if !ok {
 		return nil, e.visit.fault("Invalid path '%s': the %s could not be found in '%s'", f.path.text, name, e.input.bytes())
 	}
@@ -73,7 +77,7 @@ func (e *scope) number(s seconds, low int64) (n int64, given bool, bad *fault) {
 	if s.path == nil {
 		return s.fixed, s.fixed > 0, nil
 	}
-	v, ok := s.path.find(e.root(s.path))
+	v, ok := e.find(s.path)
 	if !ok {
 		return 0, true, e.visit.fault("Invalid path '%s': the %s could not be found in '%s'", s.path.text, s.field, e.input.bytes())
 	}
@@ -92,21 +96,34 @@ func (v *visit) fault(format string, args ...any) *fault {
 }
 
 func (v *visit) contextObject() any {
-	x := v.x
-	object := map[string]any{
-		"Execution": map[string]any{
-			"Id": x.arn, "Name": x.name, "StartTime": x.started.Format(contextTimeFormat), "Input": x.input.value(),
-			"RoleArn": roleArn, "RedriveCount": number(0),
-		},
-		"State": map[string]any{
-			"Name": v.state.name, "EnteredTime": v.entered.Format(contextTimeFormat), "RetryCount": number(v.retries),
-		},
-		"StateMachine": map[string]any{"Id": x.machine.arn, "Name": x.machine.name},
-	}
-	if v.token != "" {
-		object["Task"] = map[string]any{"Token": v.token}
+	object := map[string]any{}
+	for name := range contextFields() {
+		if part := v.contextPart(name); part != nil {
+			object[name] = part
+		}
 	}
 	return object
+}
+
+// contextPart is one part of the context object, made when a path asks for it; nil where there is none.
+func (v *visit) contextPart(name string) any {
+	x := v.x
+	switch {
+	case name == "Execution":
+		return map[string]any{
+			"Id": x.arn, "Name": x.name, "StartTime": x.started.Format(contextTimeFormat), "Input": x.input.value(),
+			"RoleArn": roleArn, "RedriveCount": number(0),
+		}
+	case name == "State":
+		return map[string]any{
+			"Name": v.state.name, "EnteredTime": v.entered.Format(contextTimeFormat), "RetryCount": number(v.retries),
+		}
+	case name == "StateMachine":
+		return map[string]any{"Id": x.machine.arn, "Name": x.machine.name}
+	case name == "Task" && v.token != "":
+		return map[string]any{"Token": v.token}
+	}
+	return nil
 }
 
 func number(n int64) any { return json.Number(strconv.FormatInt(n, 10)) }

@@ -19,6 +19,7 @@ const turnsMax = 100_000 // of one world, so that one that never comes to rest f
 type world struct {
 	*testing.T
 	random *rand.Rand
+	born   time.Time
 	now    time.Time
 	ready  []*actor
 	all    []*actor
@@ -42,7 +43,8 @@ type due struct {
 var errDropped = errors.New("the world ended")
 
 func newWorld(t *testing.T, random *rand.Rand) *world {
-	w := &world{T: t, random: random, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
+	w := &world{T: t, random: random, born: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
+	w.now = w.born
 	t.Cleanup(w.drop)
 	return w
 }
@@ -107,7 +109,7 @@ func (b *worldBell) Wait() {
 func (w *world) Now() time.Time { return w.now }
 
 // Mono implements clock.Clock.
-func (w *world) Mono() time.Duration { return w.now.Sub(time.Time{}) }
+func (w *world) Mono() time.Duration { return w.now.Sub(w.born) }
 
 // SleepUntil implements clock.Clock.
 func (w *world) SleepUntil(ctx context.Context, t time.Time) error {
