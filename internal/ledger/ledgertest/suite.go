@@ -1,13 +1,14 @@
 // Package ledgertest is the one suite that every DynamoDB endpoint must pass under the ledger: the embedded server,
 // and any other one.
 //
-// It uses the real client and the real ledger; what it adds is a wire that loses answers and rivals that race. It
+// It uses the real ledger, and the real client or whatever else an endpoint is reached by; what it adds is a wire that loses answers and rivals that race. It
 // never asserts a duration.
 package ledgertest
 
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"os"
 	"slices"
@@ -25,7 +26,7 @@ import (
 )
 
 // Run runs the whole suite; each test makes its own table.
-func Run(t *testing.T, client *dynamodb.Client) {
+func Run(t *testing.T, client API) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(cases())) {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +37,7 @@ func Run(t *testing.T, client *dynamodb.Client) {
 }
 
 // One runs one test of the suite by its name.
-func One(t *testing.T, client *dynamodb.Client, name string) {
+func One(t *testing.T, client API, name string) {
 	t.Helper()
 	run := cases()[name]
 	if run == nil {
@@ -59,7 +60,7 @@ func cases() map[string]func(*testing.T, *bench) {
 // bench is one table with a ledger on it, on a clock of its own.
 type bench struct {
 	t      testing.TB
-	client *dynamodb.Client
+	client API
 	table  string
 	clock  *clock.Movable
 	writes atomic.Int64
@@ -68,7 +69,7 @@ type bench struct {
 
 var identity = ledger.Identity{Stack: "stack/one", Fingerprint: "fp-1"}
 
-func newBench(t testing.TB, client *dynamodb.Client) *bench {
+func newBench(t testing.TB, client API) *bench {
 	t.Helper()
 	b := &bench{t: t, client: client, table: fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid()), clock: clock.New()}
 	MakeTable(t, client, b.table)
@@ -80,7 +81,7 @@ func newBench(t testing.TB, client *dynamodb.Client) *bench {
 }
 
 // MakeTable makes the ledger's table for one test and removes it afterwards.
-func MakeTable(tb testing.TB, client *dynamodb.Client, name string) {
+func MakeTable(tb testing.TB, client API, name string) {
 	tb.Helper()
 	ctx := context.Background()
 	if _, err := client.CreateTable(ctx, ledger.TableInput(name)); err != nil {
@@ -97,18 +98,14 @@ func MakeTable(tb testing.TB, client *dynamodb.Client, name string) {
 	}
 }
 
-func (b *bench) options(client *dynamodb.Client) ledger.Options {
+func (b *bench) options(client ledger.API) ledger.Options {
 	return ledger.Options{Client: client, Table: b.table, Clock: b.clock, Fold: Fold,
-		WriteID: func() string { return fmt.Sprintf("w-%d", b.writes.Add(1)) }}
+		WriteID: func() string { return fmt.Sprintf("w-%08x-%d", crc32.ChecksumIEEE([]byte(b.table)), b.writes.Add(1)) }} // tokens are the account's, not the table's
 }
 
 // with is another process's ledger on the same table, behind a wire.
 func (b *bench) with(w *wire) *ledger.Ledger {
-	client := dynamodb.New(b.client.Options(), ledger.Bounded, func(o *dynamodb.Options) {
-		w.next = o.HTTPClient
-		o.HTTPClient = w
-	})
-	o := b.options(client)
+	o := b.options(w.behind(b.client))
 	o.Epoch = b.EpochNow()
 	return ledger.New(o)
 }

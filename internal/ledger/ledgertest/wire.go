@@ -49,10 +49,8 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	switch {
 	case f.drop:
 		return nil, errCut
-	case f.status != 0:
-		return answer(r, f.status, f.body), nil
-	case f.code != "":
-		return answer(r, http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#`+f.code+`","message":"scripted"`+f.body+`}`), nil
+	case f.status != 0 || f.code != "":
+		return f.answer(r), nil
 	}
 	res, err := w.next.Do(r)
 	if f.after != nil {
@@ -81,6 +79,14 @@ func (w *wire) count(call string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.counts[call]
+}
+
+// answer is what a fault with a status or a code answers.
+func (f fault) answer(r *http.Request) *http.Response {
+	if f.status != 0 {
+		return answer(r, f.status, f.body)
+	}
+	return answer(r, http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#`+f.code+`","message":"scripted"`+f.body+`}`)
 }
 
 func answer(r *http.Request, status int, doc string) *http.Response {
