@@ -64,6 +64,16 @@ func Run(args []string, in io.Reader, out, errOut io.Writer) int {
 
 // run is Run until ctx ends.
 func run(ctx context.Context, args []string, s *streams) int {
+	k, code := parse(ctx, args, s)
+	if k == nil {
+		return code
+	}
+	return exitCode(k.Run(), s.err)
+}
+
+// parse reads the arguments and starts nothing. Without a command to run, what there was to say was said, and the exit
+// code is all that is left.
+func parse(ctx context.Context, args []string, s *streams) (*kong.Context, int) {
 	var c commands
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("holdfast"), kong.Writers(s.out, s.err), kong.Exit(func(code int) { exited = code }),
@@ -71,20 +81,20 @@ func run(ctx context.Context, args []string, s *streams) int {
 		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s), kong.Vars{"version": version()})
 	if err != nil {
 		fmt.Fprintln(s.err, "holdfast:", err)
-		return exitFail
+		return nil, exitFail
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
 	k, err := parser.Parse(args)
 	if exited >= 0 {
-		return exited
+		return nil, exited
 	}
 	if err != nil {
 		fmt.Fprintf(s.err, "holdfast: %v\nSee: %s --help\n", err, command(err))
-		return exitUsage
+		return nil, exitUsage
 	}
-	return exitCode(k.Run(), s.err)
+	return k, exitDone
 }
 
 // command is what the arguments named before they went wrong.
