@@ -17,7 +17,7 @@ func (v *visit) doTask(input *document) (*state, *document, *fault) {
 		if r == nil {
 			return v.catch(bad, input)
 		}
-		if !v.x.sleepUntil(v.failed.Add(delay)) {
+		if !v.x.sleepUntil(v.ended.Add(delay)) {
 			return nil, nil, nil
 		}
 		v.retries++
@@ -120,14 +120,15 @@ func (v *visit) prepare(e *scope) (*call, *fault) {
 
 // unwrap takes the function and the payload out of the parameters of lambda:invoke.
 func (c *call) unwrap() *fault {
-	given, _ := c.parameters.value().(map[string]any)
-	name, _ := given["FunctionName"].(string)
-	if name == "" {
-		return c.visit.fault("The value of FunctionName must be a function's name or ARN, not %s", encode(given["FunctionName"]))
+	given := c.parameters.bytes()
+	c.payload = asDocument([]byte("{}"))
+	if payload, ok := locate(given, []step{{key: "Payload"}}); ok {
+		c.payload = asDocument(payload)
 	}
-	c.functionArn, c.payload = name, asDocument([]byte("{}"))
-	if payload, ok := given["Payload"]; ok {
-		c.payload = fromTree(payload)
+	name, _ := locate(given, []step{{key: "FunctionName"}})
+	c.functionArn, _ = decodeSmall(name).(string)
+	if c.functionArn == "" {
+		return c.visit.fault("The value of FunctionName must be a function's name or ARN, not %s", name)
 	}
 	return nil
 }

@@ -34,7 +34,9 @@ func (c *call) perform() (*document, *fault) {
 		return nil, &fault{name: errDataLimit, cause: fmt.Sprintf("The state/task '%s' was given an input with a size exceeding the maximum number of bytes service limit.", c.functionArn)}
 	}
 	started := x.server.clock.Now()
-	if x.record(c.scheduled()) == 0 || x.record(Event{Type: c.event("Started"), Resource: c.resource()}) == 0 {
+	scheduled := c.scheduled()
+	scheduled.Time = started
+	if x.record(scheduled) == 0 || x.record(Event{Type: c.visit.state.task.events.started, Time: started, Resource: c.resource()}) == 0 {
 		return nil, nil
 	}
 	c.until = started.Add(time.Duration(c.timeout) * time.Second)
@@ -217,24 +219,24 @@ func (c *call) alarmed() (callEnd, bool) {
 // finish records how the call ended.
 func (c *call) finish(e callEnd) (*document, *fault) {
 	x := c.visit.x
-	c.visit.failed = x.server.clock.Now()
+	c.visit.ended = x.server.clock.Now()
 	switch {
 	case e.interrupted:
 		return nil, nil
 	case e.timedOut != nil:
-		if x.record(Event{Type: c.event("TimedOut"), Resource: c.resource(), Error: e.timedOut.name}) == 0 {
+		if x.record(Event{Type: c.visit.state.task.events.timedOut, Time: c.visit.ended, Resource: c.resource(), Error: e.timedOut.name}) == 0 {
 			return nil, nil
 		}
 		return nil, e.timedOut
 	}
 	out, bad := c.checked(e.answer)
 	if bad != nil {
-		if x.record(Event{Type: c.event("Failed"), Resource: c.resource(), Error: bad.name, Cause: bad.cause}) == 0 {
+		if x.record(Event{Type: c.visit.state.task.events.failed, Time: c.visit.ended, Resource: c.resource(), Error: bad.name, Cause: bad.cause}) == 0 {
 			return nil, nil
 		}
 		return nil, bad
 	}
-	if x.record(Event{Type: c.event("Succeeded"), Resource: c.resource(), Data: out}) == 0 {
+	if x.record(Event{Type: c.visit.state.task.events.succeeded, Time: c.visit.ended, Resource: c.resource(), Data: out}) == 0 {
 		return nil, nil
 	}
 	return asDocument(out), nil
@@ -275,14 +277,6 @@ func invokeResult(out []byte) []byte {
 	return bytes.Join([][]byte{[]byte(`{"ExecutedVersion":"$LATEST","Payload":`), out, []byte(`,"StatusCode":200}`)}, nil)
 }
 
-// event names an event of this call: a function called by its own ARN has other events than lambda:invoke.
-func (c *call) event(what string) string {
-	if c.visit.state.task.functionArn != "" {
-		return "LambdaFunction" + what
-	}
-	return "Task" + what
-}
-
 func (c *call) resource() string {
 	switch {
 	case c.visit.state.task.functionArn != "":
@@ -294,7 +288,7 @@ func (c *call) resource() string {
 }
 
 func (c *call) scheduled() Event {
-	e := Event{Type: c.event("Scheduled"), Resource: c.resource(), Data: c.parameters.bytes()}
+	e := Event{Type: c.visit.state.task.events.scheduled, Resource: c.resource(), Data: c.parameters.bytes()}
 	if e.Resource == "" {
 		e.Resource = c.functionArn
 	}

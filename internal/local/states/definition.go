@@ -40,11 +40,13 @@ const (
 
 // state is one state; only the parts that its kind has are set.
 type state struct {
-	name  string
-	kind  kind
-	next  *state // nil: the execution ends here
-	input filter
-	out   filter
+	name string
+	kind kind
+	next *state // nil: the execution ends here
+
+	enteredType, exitedType string // its events
+	input                   filter
+	out                     filter
 
 	parameters *template
 	selector   *template
@@ -149,6 +151,7 @@ func (p *parser) state(m *machine, s *state, f *fields) {
 	}
 	p.noJSONata(f)
 	s.kind = kind(f.needText("Type"))
+	s.enteredType, s.exitedType = string(s.kind)+"StateEntered", string(s.kind)+"StateExited"
 	switch s.kind {
 	case kindTask:
 		s.next = p.transition(m, f)

@@ -16,11 +16,19 @@ const (
 // the function and the Payload, and the result is wrapped as the Lambda API wraps it.
 type task struct {
 	functionArn string
+	events      callEvents
 	byToken     bool
 	timeout     seconds
 	heartbeat   seconds
 	retriers    []*retrier
 	catchers    []*catcher
+}
+
+// callEvents are the types of a call's events: a function called by its own ARN has other events than lambda:invoke.
+type callEvents struct{ scheduled, started, succeeded, failed, timedOut string }
+
+func eventsOf(head string) callEvents {
+	return callEvents{head + "Scheduled", head + "Started", head + "Succeeded", head + "Failed", head + "TimedOut"}
 }
 
 // seconds is a number of seconds, fixed or read from the input.
@@ -53,7 +61,7 @@ type wait struct {
 }
 
 func (p *parser) task(m *machine, s *state, f *fields) *task {
-	t := &task{}
+	t := &task{events: eventsOf("Task")}
 	resource := f.needText("Resource")
 	switch {
 	case resource == resourceInvokeToken:
@@ -64,7 +72,7 @@ func (p *parser) task(m *machine, s *state, f *fields) *task {
 	case leftOver(resource):
 		f.fail("Resource", "nothing was put in for %s", resource)
 	case isFunctionArn(resource):
-		t.functionArn = resource
+		t.functionArn, t.events = resource, eventsOf("LambdaFunction")
 	default:
 		f.fail("Resource", "the resource %q is not supported; use a Lambda function's ARN, %s or %s",
 			resource, resourceInvoke, resourceInvokeToken)

@@ -85,7 +85,7 @@ func (x *execution) describe() Description {
 	}
 }
 
-// record appends an event and returns its id, or 0 when the execution is closed or this event was one too many, which
+// record appends an event, at its time or else now, and returns its id, or 0 when the execution is closed or this event was one too many, which
 // closes it.
 func (x *execution) record(e Event) int64 {
 	x.mu.Lock()
@@ -105,7 +105,9 @@ func (x *execution) record(e Event) int64 {
 
 func (x *execution) append(e Event) int64 {
 	e.ID = int64(len(x.events)) + 1
-	e.Time = x.server.clock.Now()
+	if e.Time.IsZero() {
+		e.Time = x.server.clock.Now()
+	}
 	// The first state's event also points to 0, as AWS records it.
 	if e.ID > 2 && e.PreviousID == 0 {
 		e.PreviousID = e.ID - 1

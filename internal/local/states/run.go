@@ -30,7 +30,7 @@ func (x *execution) run() {
 func (x *execution) visit(at *state, input *document) (next *state, out *document, ok bool) {
 	x.server.transitions.Add(1)
 	v := &visit{x: x, state: at, entered: x.server.clock.Now()}
-	v.enteredID = x.record(Event{Type: string(at.kind) + "StateEntered", State: at.name, Data: input.bytes()})
+	v.enteredID = x.record(Event{Type: at.enteredType, Time: v.entered, State: at.name, Data: input.bytes()})
 	if v.enteredID == 0 {
 		return nil, nil, false
 	}
@@ -46,7 +46,7 @@ func (x *execution) visit(at *state, input *document) (next *state, out *documen
 		x.fail(bad)
 		return nil, nil, false
 	}
-	if out == nil || x.record(Event{Type: string(at.kind) + "StateExited", State: at.name, Data: out.bytes()}) == 0 {
+	if out == nil || x.record(Event{Type: at.exitedType, State: at.name, Data: out.bytes()}) == 0 {
 		return nil, nil, false
 	}
 	return next, out, true
@@ -100,11 +100,11 @@ func (e *scope) shape(t *template, field string) (*document, *fault) {
 	if t == nil {
 		return e.input, nil
 	}
-	tree, bad := t.fill(e, field)
+	raw, bad := t.fill(nil, e, field)
 	if bad != nil {
 		return nil, bad
 	}
-	return fromTree(tree), nil
+	return asDocument(raw), nil
 }
 
 // combine puts a result into the state's input where ResultPath says.

@@ -157,10 +157,7 @@ func appendJSON(b []byte, tree any) []byte {
 	case []any:
 		b = append(b, '[')
 		for i, one := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendJSON(b, one)
+			b = appendJSON(separated(b, i), one)
 		}
 		return append(b, ']')
 	}
@@ -173,10 +170,7 @@ func appendObject(b []byte, v map[string]any) []byte {
 	}
 	b = append(b, '{')
 	for i, name := range sortedNames(v) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(appendText(b, name), ':')
+		b = append(appendText(separated(b, i), name), ':')
 		b = appendJSON(b, v[name])
 	}
 	return append(b, '}')

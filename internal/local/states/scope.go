@@ -16,7 +16,7 @@ type visit struct {
 	enteredID int64
 	entered   time.Time
 	retries   int64
-	failed    time.Time // when the last try did
+	ended     time.Time // when the last try did
 	token     string
 }
 

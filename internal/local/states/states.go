@@ -5,7 +5,8 @@
 // operation it does not know is refused by name, at the start, with the place of the offender.
 //
 // It never guesses what an unknown field could mean, never cancels a function because its task timed out (at AWS the
-// function may still be running, so here it is), never reads a time but its clock's, and never keeps anything on disk.
+// function may still be running, so here it is), never reads a time but its clock's, never keeps anything on disk, and
+// never starts a goroutine when it was given another way to do several things at once.
 package states
 
 import (

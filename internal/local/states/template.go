@@ -1,19 +1,21 @@
 package states
 
 import (
+	"slices"
 	"strings"
 )
 
 // template is a compiled Parameters or ResultSelector: exactly one of its parts is set, or none for a constant.
 type template struct {
-	constant any
+	constant []byte // as JSON
 	from     *path
-	object   []templateField
+	object   []templateField // by name, as encoded objects are
 	array    []*template
 }
 
 type templateField struct {
 	name  string // as the result has it, without ".$"
+	head  []byte // the name as JSON, with its colon
 	value *template
 }
 
@@ -30,11 +32,11 @@ func (p *parser) compileTemplate(at string, v any) *template {
 			constant = constant && t.array[i].isConstant()
 		}
 		if constant {
-			return &template{constant: v}
+			return constantOf(v)
 		}
 		return t
 	}
-	return &template{constant: v}
+	return constantOf(v)
 }
 
 func (p *parser) compileObject(at string, v map[string]any) *template {
@@ -43,7 +45,7 @@ func (p *parser) compileObject(at string, v map[string]any) *template {
 	for _, name := range sortedNames(v) {
 		value, fromPath := v[name], false
 		plain, ok := strings.CutSuffix(name, ".$")
-		f := templateField{name: plain}
+		f := templateField{name: plain, head: append(appendText(nil, plain), ':')}
 		if ok {
 			fromPath = true
 			if _, both := v[plain]; both {
@@ -57,10 +59,13 @@ func (p *parser) compileObject(at string, v map[string]any) *template {
 		t.object = append(t.object, f)
 	}
 	if constant {
-		return &template{constant: v}
+		return constantOf(v)
 	}
+	slices.SortFunc(t.object, func(a, b templateField) int { return strings.Compare(a.name, b.name) })
 	return t
 }
+
+func constantOf(v any) *template { return &template{constant: encode(v)} }
 
 func (t *template) isConstant() bool { return t.from == nil && t.object == nil && t.array == nil }
 
@@ -80,31 +85,42 @@ func (t *template) each(visit func(*path)) {
 	}
 }
 
-// fill returns the template's value, or the fault of the first path that names nothing.
-func (t *template) fill(e *scope, field string) (any, *fault) {
+// fill appends the template's value as JSON to b, or returns the fault of the first path that names nothing.
+func (t *template) fill(b []byte, e *scope, field string) ([]byte, *fault) {
 	switch {
 	case t.from != nil:
-		return e.look(t.from, field+".$")
+		v, bad := e.look(t.from, field+".$")
+		if bad != nil {
+			return nil, bad
+		}
+		return appendJSON(b, v), nil
 	case t.object != nil:
-		out := make(map[string]any, len(t.object))
-		for _, f := range t.object {
-			v, bad := f.value.fill(e, f.name)
-			if bad != nil {
+		b = append(b, '{')
+		for i, f := range t.object {
+			b = append(separated(b, i), f.head...)
+			var bad *fault
+			if b, bad = f.value.fill(b, e, f.name); bad != nil {
 				return nil, bad
 			}
-			out[f.name] = v
 		}
-		return out, nil
+		return append(b, '}'), nil
 	case t.array != nil:
-		out := make([]any, len(t.array))
+		b = append(b, '[')
 		for i, item := range t.array {
-			v, bad := item.fill(e, field)
-			if bad != nil {
+			var bad *fault
+			if b, bad = item.fill(separated(b, i), e, field); bad != nil {
 				return nil, bad
 			}
-			out[i] = v
 		}
-		return out, nil
+		return append(b, ']'), nil
 	}
-	return t.constant, nil
+	return append(b, t.constant...), nil
+}
+
+// separated appends the comma that stands before every item but the first.
+func separated(b []byte, i int) []byte {
+	if i == 0 {
+		return b
+	}
+	return append(b, ',')
 }

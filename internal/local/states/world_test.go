@@ -2,7 +2,6 @@ package states_test
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -17,7 +16,7 @@ const turnsMax = 100_000 // of one world, so that one that never comes to rest f
 // world is a Parallel and a clock in one: actors are coroutines that take turns, and time moves only when nobody has
 // anything left to do. Who is next is the first that became ready or, with random set, anyone.
 type world struct {
-	*testing.T
+	testing.TB
 	random *rand.Rand
 	born   time.Time
 	now    time.Time
@@ -39,11 +38,11 @@ type due struct {
 	fire func()
 }
 
-// errDropped unwinds an actor whose world ends.
-var errDropped = errors.New("the world ended")
+// dropped unwinds an actor whose world ends.
+type dropped struct{}
 
-func newWorld(t *testing.T, random *rand.Rand) *world {
-	w := &world{T: t, random: random, born: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
+func newWorld(t testing.TB, random *rand.Rand) *world {
+	w := &world{TB: t, random: random, born: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
 	w.now = w.born
 	t.Cleanup(w.drop)
 	return w
@@ -62,7 +61,8 @@ func (w *world) Go(name string, f func()) {
 	a := &actor{}
 	a.next, a.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
-			if r := recover(); r != nil && r != errDropped {
+			r := recover()
+			if _, ok := r.(dropped); r != nil && !ok {
 				panic(r)
 			}
 		}()
@@ -75,7 +75,7 @@ func (w *world) Go(name string, f func()) {
 // park ends the current actor's turn; whoever keeps the actor makes it ready again.
 func (w *world) park() {
 	if !w.turn.yield(struct{}{}) {
-		panic(errDropped)
+		panic(dropped{})
 	}
 }
 
