@@ -2,7 +2,8 @@
 // or opens the next generation when none can be woken.
 //
 // It promises that it may be called again at any time: names of executions and the run's revision keep a second call
-// from doing anything twice. It never sends anything to a target, and never rescues an execution that a person aborted.
+// from doing anything twice. It never sends anything to a target, and never carries on a run whose execution a person
+// aborted before its owner has decided.
 package launch
 
 import (
@@ -77,7 +78,9 @@ func (l *Launcher) Check(ctx context.Context, id operation.RunID, why operation.
 }
 
 // Settle gives a run that has ended an execution once more, because something about one of its operations is still to
-// be found out or to be asked. The run stays ended: what it ended with is not changed, and nothing new is started.
+// be found out or to be asked. The run stays ended: what it ended with is not changed, and nothing new is started. So an
+// execution that a person aborted is followed by another one here: nothing would be sent by it, and without it nobody
+// would ever be asked about what is open.
 func (l *Launcher) Settle(ctx context.Context, id operation.RunID) error {
 	run, err := l.Store.Run(ctx, id)
 	if err != nil || !run.Ended() {
@@ -89,9 +92,6 @@ func (l *Launcher) Settle(ctx context.Context, id operation.RunID) error {
 		return err
 	case state == execution.Missing:
 		return l.Start(ctx, run)
-	case state == execution.Aborted:
-		l.Log.Warn("a person stopped the execution; run it again to have the rest found out", "run", run.ID)
-		return nil
 	}
 	next := run
 	next.Generation, next.Failures = run.Generation+1, 0
