@@ -83,6 +83,7 @@ func waysToLoseAnAnswer() []lost {
 		{"201 with two ids", say(answer(201, `{"id":"eff-1","id":"eff-2"}`)), "carried out without a usable reference (HTTP 201)"},
 		{"201 with an id of spaces", say(answer(201, `{"id":"e f f"}`)), "carried out without a usable reference (HTTP 201)"},
 		{"not HTTP at all", say("SSH-2.0-OpenSSH_9.9\r\n\r\n"), "what came back is not an HTTP answer"},
+		{"a status that is none", say("HTTP/1.1 000 Whatever\r\nContent-Length: 14\r\n\r\n{\"id\":\"eff-1\"}"), "what came back is not an HTTP answer"},
 		{"100-continue without end", func(c *wiretest.Conn, _ int) { c.Say(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 50)) }, "too many interim answers"},
 		{"switching protocols", say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), "(HTTP 101)"},
 		{"huge headers", say("HTTP/1.1 201 Created\r\nX-Fill: " + strings.Repeat("x", 200_000) + "\r\n\r\n"), "the answer's headers are too large"},

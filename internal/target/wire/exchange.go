@@ -194,6 +194,9 @@ func read(conn io.Reader, r *http.Request) Result {
 		if interim(answer.StatusCode) {
 			continue
 		}
+		if answer.StatusCode < http.StatusContinue { // the library takes 000; Status is zero only without an answer
+			return Result{Failure: FailureBroken}
+		}
 		limited.N = BodyBytesMax + framingBytesMax
 		return body(answer)
 	}

@@ -69,7 +69,7 @@ func FuzzAnswer(f *testing.F) {
 		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n\r\nto the end", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 12),
 		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nabcde", "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1/other\r\nContent-Length: 0\r\n\r\n",
 		"HTTP/1.0 200 OK\r\n\r\nbody", "HTTP/2 200\r\n\r\n", "HTTP/1.1 99999 x\r\n\r\n", "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("b", 70000) + "\r\n\r\n", "HTTP/1.1 200 OK\nX: y\n\n", "HTTP/1.1 200 OK\r\n X: folded\r\n\r\n",
-		"\x16\x03\x01", "", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x08", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 413 \r\n\r\n",
+		"\x16\x03\x01", "", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x08", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 413 \r\n\r\n", "HTTP/1.1 000 OK\r\nContent-Length: 2\r\n\r\n{}", "HTTP/1.1 099 OK\r\n\r\n",
 		"big:HTTP/1.1 100 Continue\r\n\r\n", "big:HTTP/1.1 200 OK\r\n\r\nto the end", "big:a", "big:HTTP/1.1 200 OK\r\nA: b\r\n", "big:HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;x=y\r\na\r\n",
 	} {
 		f.Add([]byte(seed), uint8(0))
