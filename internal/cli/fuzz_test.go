@@ -20,6 +20,8 @@ var startless = []string{"inspect", "again", "stop", "resolve", "remind", "accep
 
 // Whatever the arguments are, they are a call that can be run, a call for help, or wrong; a wrong call ends with 2, says
 // why and what to do, and has started nothing.
+//
+//fuzz:slow
 func FuzzArguments(f *testing.F) {
 	for _, line := range []string{
 		"", "--help", "--version", "local --port 99999", "local --port -1 --json", "acceptance --flow", "acceptance --target x=y", "validate --flows /nowhere", "send", "send --flow a --id", "send shopify --body -",

@@ -20,6 +20,8 @@ var fileBound = fuzztest.Bound{Base: 512 << 20, PerByte: 8 << 10}
 
 // Any bytes as a flow file: understood whole or refused with places inside of the file, twice the same; what is
 // understood pins to a plan that is read back as it was written.
+//
+//fuzz:slow
 func FuzzFile(f *testing.F) {
 	names, err := filepath.Glob("../../flows/*.yaml")
 	if err != nil || len(names) == 0 {

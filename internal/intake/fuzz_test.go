@@ -184,6 +184,8 @@ func gatewayEvents(source string, header map[string]string, body string, encoded
 }
 
 // R13: whatever invokes the function, it answers as a proxy, and a refusal has written nothing.
+//
+//fuzz:slow
 func FuzzHandle(f *testing.F) {
 	z := newFuzzed(f)
 	for name := range z.configs {
@@ -230,6 +232,8 @@ func (z fuzzed) signed(t testing.TB, name, id string, body []byte) map[string]st
 
 // The identity ladder: any genuine body is recorded under one event however often and in whatever shape it comes, or is
 // refused with nothing written; what names no event is held and starts nothing.
+//
+//fuzz:slow
 func FuzzNotification(f *testing.F) {
 	z := newFuzzed(f)
 	for _, seed := range []struct{ name, id, body, header, value string }{

@@ -12,6 +12,8 @@ import (
 )
 
 // Whatever the template says, it is read or refused with a reason, twice the same, and what it names is bounded by it.
+//
+//fuzz:slow
 func FuzzTemplate(f *testing.F) {
 	shipped, err := os.ReadFile("../../template.yaml")
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 const searchedBytes = 1 << 10
 
 // Whatever is not YAML has a line of its own and a complaint; everything before that line alone reads as YAML.
+//
+//fuzz:slow
 func FuzzFault(f *testing.F) {
 	for _, seed := range []string{
 		"a: [1\nb: 2\n", "a: b: c\n", "\tx", "a:\n  - b\n c: d\n", "'", "a: *none\n", "%YAML 9.9\n---\n", "\xff\xfe\x00", "a: \"\\q\"\n", "- a\nb: c\n", "&a &b c", "!<", "? a\n? b\n:::\n- [", "|\n a\nb",

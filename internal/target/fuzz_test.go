@@ -25,6 +25,8 @@ import (
 )
 
 // A profile file never breaks the parser, and each fault has its place.
+//
+//fuzz:slow
 func FuzzParseProfile(f *testing.F) {
 	f.Add(smallProfile)
 	names, _ := filepath.Glob("../../targets/*.yaml")
@@ -51,6 +53,8 @@ func FuzzParseProfile(f *testing.F) {
 
 // R3: whatever the answer is, executed has a reference that can be kept, nothing else has one, and an answer that
 // is not JSON never proves anything.
+//
+//fuzz:slow
 func FuzzClassify(f *testing.F) {
 	for _, tc := range answerCases() {
 		f.Add(tc.status, []byte(tc.body))
@@ -146,6 +150,8 @@ func rawAnswers(f *testing.F) {
 
 // R2, R3: whatever bytes a target answers with, one request left for each attempt; executed has a reference, nothing else
 // has one, and only an answer that was read whole proves anything. A lookup has the same bounds and sends no effect.
+//
+//fuzz:slow
 func FuzzAnswerOnTheWire(f *testing.F) {
 	rawAnswers(f)
 	all, requests := shipped(f), map[string]target.Request{}
@@ -235,6 +241,8 @@ func ask(t *testing.T, p *target.Profile, r target.Request, raw []byte) {
 }
 
 // The answer of a token endpoint: a token that a header can carry is used and kept, or nothing is sent to the target.
+//
+//fuzz:slow
 func FuzzTokenAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"access_token":"tok-1","token_type":"Bearer","expires_in":3600}`, `{"access_token":"tok-1","token_type":"bearer"}`, `{"access_token":"a b","token_type":"Bearer","expires_in":-5}`,
@@ -283,6 +291,8 @@ func token(t *testing.T, p *target.Profile, r target.Request, raw []byte) {
 }
 
 // An address on the command line is refused, or leads to https or to this machine, without a password in it.
+//
+//fuzz:slow
 func FuzzOverrides(f *testing.F) {
 	for _, seed := range []string{
 		"generic-key=http://127.0.0.1:8080", "generic-key=https://example.com/base/", "a=http://localhost", "a=http://[::1]:1/x", "a=http://example.com", "a=https://u:p@example.com", "a=https://example.com?x", "a=https://exa mple.com",
@@ -313,6 +323,8 @@ func FuzzOverrides(f *testing.F) {
 
 // R5: any content renders to a request that is read back as it was written, twice the same, whose holes can be filled
 // without changing where it goes; or it is refused.
+//
+//fuzz:slow
 func FuzzRender(f *testing.F) {
 	for _, c := range contents() {
 		raw, err := json.Marshal(c)

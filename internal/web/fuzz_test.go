@@ -246,6 +246,8 @@ func (d desk) filled(f *testing.F, i approvaltest.Invitation) []string {
 
 // R11, R13: whatever is sent to the review page, it answers with a page; only a POST with the link's own code changes
 // anything; a refusal has changed nothing; and nothing of what was sent is run.
+//
+//fuzz:slow
 func FuzzReview(f *testing.F) {
 	desks := map[string]desk{}
 	for _, about := range []string{"approval", "happened", "run"} {
@@ -329,6 +331,8 @@ func (d desk) changed(t *testing.T, c *counted, out events.APIGatewayV2HTTPRespo
 }
 
 // Any bytes as the function's event: a page, or an error and nothing changed.
+//
+//fuzz:slow
 func FuzzReviewEvent(f *testing.F) {
 	d := newDesk(f, "approval")
 	for _, i := range d.Invitations() {

@@ -13,6 +13,8 @@ import (
 )
 
 // Any text in a content either compiles or is refused with a place, and then plans without a crash.
+//
+//fuzz:slow
 func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{"a ${body.x} b", "$${", "${'}'}", "${{'a': 1}}", "${task.reference}", "${body.x", "${}", "${body.a.map(x, x)}", "${1.0/0.0}"} {
 		f.Add(s)
@@ -39,6 +41,8 @@ func FuzzTemplate(f *testing.F) {
 }
 
 // Any bytes as a body give an outcome with an owner, twice the same, and no text of the body in a problem.
+//
+//fuzz:slow
 func FuzzPlan(f *testing.F) {
 	flowUnderTest := compiled(f, strings.Replace(greet, "'${body}'", "'${{\"r\": body.l.map(x, x), \"c\": body.a == body.b, \"in\": body.a in body.l}}'", 1))
 	f.Add([]byte(`{"a":1,"b":"x","text":"t","l":[1,2.50,"x",{"y":null}]}`))
@@ -73,6 +77,8 @@ var planBound = fuzztest.Bound{Base: 64 << 20, PerByte: 2 << 10}
 
 // Any expression in any place, on any event: one answer, twice the same, of a bounded size, and without a text of the
 // event in a problem.
+//
+//fuzz:slow
 func FuzzExpression(f *testing.F) {
 	for _, seed := range []struct{ text, body string }{
 		{"body.l.map(x, body.l.map(y, body.l))", `{"l":[1,2,3,4,5,6,7,8,9,10]}`},

@@ -14,6 +14,8 @@ import (
 var requestBound = fuzztest.Bound{Base: 32 << 20, PerByte: 1 << 10}
 
 // No state change on error: whatever a request asks for, a refusal leaves the table and its items as they were.
+//
+//fuzz:slow
 func FuzzRefusalChangesNothing(f *testing.F) {
 	const item = `{"pk":{"S":"a"},"n":{"N":"1"},"l":{"L":[{"N":"1"}]},"ss":{"SS":["x"]}}`
 	for _, seed := range [][2]string{

@@ -16,6 +16,8 @@ var mailBound = fuzztest.Bound{Base: 16 << 20, PerByte: 2 << 10}
 
 // Any bytes as a mail: read, or kept as they came with what is wrong; its links are links, and cutting a text at its
 // links loses nothing of it.
+//
+//fuzz:slow
 func FuzzMail(f *testing.F) {
 	for _, seed := range []string{
 		"Subject: hi\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nopen https://review.example.com/review/abc123, please.", "Subject: =?utf-8?q?=C3=85sa?=\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n<a href=\"https://x.example/?a=1&amp;b=2\">x</a>\r\n--b--\r\n",

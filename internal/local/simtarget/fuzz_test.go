@@ -29,6 +29,8 @@ var (
 var inLine = regexp.MustCompile(`^hubspot\.yaml(:[1-9][0-9]*)?: `)
 
 // Any bytes as the file of a simulated target: loaded, or refused with the file's name in every fault; twice the same.
+//
+//fuzz:slow
 func FuzzLoad(f *testing.F) {
 	names, err := fs.Glob(sim.FS, "*.yaml")
 	if err != nil || len(names) == 0 {
@@ -108,6 +110,8 @@ func answered(t *testing.T, s *simtarget.Sim, name string, raw []byte) (statuses
 }
 
 // Any bytes on the wire of a simulated target: whole HTTP answers, and an effect only with an answer that says so.
+//
+//fuzz:slow
 func FuzzWire(f *testing.F) {
 	specs, err := shipped()
 	if err != nil {
@@ -151,6 +155,8 @@ func FuzzWire(f *testing.F) {
 }
 
 // Any request to the switches: answered, and a refused one sets nothing.
+//
+//fuzz:slow
 func FuzzSwitches(f *testing.F) {
 	specs, err := shipped()
 	if err != nil {

@@ -39,6 +39,8 @@ func call(s http.Handler, op, body string) (int, string) {
 }
 
 // Any call of the API is answered in JSON; one that is refused has changed no execution.
+//
+//fuzz:slow
 func FuzzAPI(f *testing.F) {
 	machine, execution := states.MachineArn("m"), states.ExecutionArn("m", "run_1-1")
 	for _, seed := range [][2]string{
@@ -92,6 +94,8 @@ func executions(t *testing.T, s *states.Server, machine string) []string {
 
 // A machine that is accepted runs any input to an end when it neither waits nor calls, within the bounds on its history
 // and its payload, and twice to the same end.
+//
+//fuzz:slow
 func FuzzRun(f *testing.F) {
 	for _, seed := range [][2]string{
 		{single(`"Type":"Pass","Parameters":{"a.$":"$.x[0]['b c']","n.$":"$$.Execution.Name","k":[1,{"d.$":"$"}]},"ResultPath":"$.out.deep"`), `{"x":[{"b c":9007199254740993}]}`},
@@ -144,6 +148,8 @@ func outcome(t *testing.T, s *states.Server, name string, input []byte) (string,
 const deepMax = 1000
 
 // Reading a definition takes memory in proportion to it, however wide it is, and deep up to deepMax.
+//
+//fuzz:slow
 func FuzzDefinitionBound(f *testing.F) {
 	f.Add(`{"a":`, uint16(1000))
 	f.Add(`[`, uint16(999))

@@ -22,6 +22,8 @@ const (
 var placed = regexp.MustCompile(`^crm\.yaml: |^crm\.yaml:[1-9][0-9]*: `)
 
 // A source file gives a configuration that can be used, or mistakes that each name the file; twice the same.
+//
+//fuzz:slow
 func FuzzParse(f *testing.F) {
 	names, err := fs.Glob(sources.Files(), "*.yaml")
 	if err != nil || len(names) == 0 {

@@ -61,6 +61,8 @@ var failures = []wire.Failure{"", wire.FailureNoAnswer, wire.FailureBroken, wire
 
 // R2: whatever comes back, one request was written on one connection, and the answer is whole or has a fixed reason; in
 // whatever pieces it comes, it is the same answer, and no more of it is read and kept than the bounds say.
+//
+//fuzz:slow
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"id\":\"1\"}\n", "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nshort",
