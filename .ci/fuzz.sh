@@ -48,7 +48,7 @@ try() {
 # verdict reads a target's output: ok, finding or broken.
 verdict() {
   if [ "$1" -eq 0 ]; then echo ok
-  elif grep -qE 'Failing input written|--- FAIL: [A-Za-z0-9_]+/' "$log"; then echo finding
+  elif grep -qE 'Failing input written|failure while testing seed corpus entry' "$log"; then echo finding
   elif [[ $limit == *s ]] && grep -q 'context deadline exceeded' "$log"; then echo ok
   else echo broken; fi
 }
@@ -65,7 +65,7 @@ while read -r folder name speed; do
     failed=$((failed + 1))
     echo "--- $folder $name: $result"
     grep -v '^fuzz: elapsed' "$log" | head -n 40
-    where=$(grep -oE 'testdata/fuzz/[A-Za-z0-9_/-]+' "$log" | tail -n 1)
+    where=$(grep -oE 'testdata/fuzz/[A-Za-z0-9_/-]+|[A-Za-z0-9_]+/seed#[0-9]+' "$log" | tail -n 1)
     [ -z "$where" ] || result="finding: $folder/$where"
   fi
   rows+=("$(printf '%-32s %-28s %9s %6s  %s' "${folder#./internal/}" "$name" "${inputs:-0}" "${fresh:-0}" "$result")")
