@@ -108,13 +108,13 @@ func FuzzRun(f *testing.F) {
 		f.Add(seed[0], []byte(seed[1]))
 	}
 	f.Fuzz(func(t *testing.T, definition string, input []byte) {
-		if strings.Contains(definition, "Task") || strings.Contains(definition, "Wait") || strings.Contains(definition, "\\u") || strings.Contains(definition, "$$") || states.Validate([]byte(definition)) != nil {
+		if strings.Contains(definition, "Task") || strings.Contains(definition, "Wait") || strings.Contains(definition, "\\u") || states.Validate([]byte(definition)) != nil {
 			return
 		}
 		s := newServer(t, map[string][]byte{"m": []byte(definition)})
 		defer s.Close()
 		one, ok := outcome(t, s, "one", input)
-		if two, again := outcome(t, s, "two", input); ok != again || one != two {
+		if two, again := outcome(t, s, "two", input); ok != again || one != two && !strings.Contains(definition, "$$") { // the context object tells the two apart
 			t.Fatalf("%q and then %q", one, two)
 		}
 	})
