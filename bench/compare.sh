@@ -66,12 +66,12 @@ done
 [ -n "$PEERS" ] || { say "nothing is left to run"; exit 1; }
 
 # The peers' own script runs us like any other; what is needed was built above.
-sed -e 's/^build$//' -e '/^    goworkflows) start app/i\
+sed -e 's/^build$//' -e '/^version() /,$d' -e '/^    goworkflows) start app/i\
     holdfast) start app holdfast/bin/holdfast ;;\
     holdfast-memory) DATA_DIR= start app holdfast/bin/holdfast ;;' "$FOLDER/run.sh" >"$COPY/run.sh"
 chmod +x "$COPY/run.sh" "$COPY"/restate/node_modules/@restatedev/*/bin/* 2>/dev/null || true
 say "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
-(cd "$COPY" && ./run.sh $PEERS >run.log) # what it says is on stderr; its table has other runs beside
+(cd "$COPY" && ./run.sh $PEERS)
 say "load after: $(cut -d' ' -f1-3 /proc/loadavg)"
 
 echo "$(date -u +%F\ %H:%M) UTC, $(nproc) cores, $(go version | cut -d' ' -f3). N=$N C=$C SEED=$SEED REPEAT=$REPEAT (the median run by flows/s)."

@@ -15,9 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/sfn"
-
 	"holdfast/internal/app"
 	"holdfast/internal/app/hook"
 	"holdfast/internal/app/work"
@@ -212,7 +209,7 @@ func (l *Local) startDynamo() error {
 		}
 	}
 	var err error
-	if l.Dynamo, err = dynamo.Open(dynamo.Options{Dir: dir, Clock: l.Clock, Around: l.options.Around}); err != nil {
+	if l.Dynamo, err = dynamo.Open(dynamo.Options{Dir: dir, Memory: dir == "", Clock: l.Clock, Around: l.options.Around}); err != nil {
 		if dir != "" {
 			return fmt.Errorf("the data directory %s cannot be used (%w); stop the `holdfast local` that uses it, or name another with --data", l.options.Dir, err)
 		}
@@ -243,9 +240,6 @@ func sourceSecrets(files fs.FS) []string {
 	}
 	return names
 }
-
-// endpoint is an AWS endpoint that the environment names instead of ours.
-func endpoint(name string) string { return os.Getenv("AWS_ENDPOINT_URL_" + name) }
 
 func (l *Local) startHandlers(ctx context.Context) error {
 	smtp, err := l.Outbox.Listen("127.0.0.1:0")
@@ -299,33 +293,14 @@ func (l *Local) dial() wire.Dial {
 	return (&net.Dialer{}).DialContext
 }
 
-func (l *Local) aroundStates() http.RoundTripper {
-	if around := l.options.Outside.States; around != nil {
-		return around(l.States.Transport())
-	}
-	return l.States.Transport()
-}
-
 func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {
-	cfg := awsConfig()
-	parts := app.Parts{Clock: l.Clock, Secrets: l.Secrets, Fold: fold, Log: l.log, OnCall: l.options.OnCall}
-	client := dynamodb.NewFromConfig(cfg, ledger.Bounded, func(o *dynamodb.Options) {
-		if url := endpoint("DYNAMODB"); url != "" {
-			o.BaseEndpoint = &url
-			return
-		}
-		o.HTTPClient, o.BaseEndpoint = l.Dynamo.Transport(), &l.DynamoDB
-	})
-	parts.Dynamo = client
-	parts.States = sfn.NewFromConfig(cfg, func(o *sfn.Options) {
-		if url := endpoint("SFN"); url != "" {
-			o.BaseEndpoint = &url
-			return
-		}
-		o.HTTPClient, o.BaseEndpoint = &http.Client{Transport: l.aroundStates()}, &l.Addresses.States
-	})
+	client := l.dynamoClient()
 	if err := makeTable(ctx, client); err != nil {
 		return nil, err
+	}
+	parts := app.Parts{Clock: l.Clock, Secrets: l.Secrets, Fold: fold, Log: l.log, OnCall: l.options.OnCall, Dynamo: client, States: l.statesAPI()}
+	if l.ownDynamo() {
+		parts.Dynamo = l.Dynamo.Direct()
 	}
 	return app.New(ctx, l.Config, parts)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -23,11 +22,6 @@ import (
 
 	cryptorand "crypto/rand"
 )
-
-// awsConfig is what the SDK needs to speak to something on this machine.
-func awsConfig() aws.Config {
-	return aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
-}
 
 func (l *Local) newID(prefix string) string { return NewID(prefix) }
 
