@@ -1,6 +1,9 @@
 package dynamo
 
 import (
+	"bytes"
+	"slices"
+
 	"holdfast/internal/local/dynamo/expr"
 	"holdfast/internal/local/dynamo/store"
 )
@@ -129,17 +132,14 @@ func (s *Server) batchWrite(q *request) (*batchWriteAnswer, error) {
 // prepareAll prepares writes of which no two may meet on one item.
 func (s *Server) prepareAll(parts []*request, twice string) ([]*write, error) {
 	writes := make([]*write, len(parts))
-	seen := map[string]bool{}
 	for i, part := range parts {
 		w, err := s.prepare(part)
 		if err != nil {
 			return nil, err
 		}
-		id := w.table.name + "/" + string(w.key)
-		if seen[id] {
+		if slices.ContainsFunc(writes[:i], func(other *write) bool { return other.table.name == w.table.name && bytes.Equal(other.key, w.key) }) {
 			return nil, invalid("%s", twice)
 		}
-		seen[id] = true
 		writes[i] = w
 	}
 	return writes, nil

@@ -98,6 +98,12 @@ func benchClient(b *testing.B, way string, size int) *dynamodb.Client {
 }
 
 func makeBenchTable(b *testing.B, db *dynamodb.Client) {
+	if _, err := db.CreateTable(context.Background(), benchInput()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func benchInput() *dynamodb.CreateTableInput {
 	key := func(hash, sort string) []types.KeySchemaElement {
 		return []types.KeySchemaElement{{AttributeName: &hash, KeyType: types.KeyTypeHash}, {AttributeName: &sort, KeyType: types.KeyTypeRange}}
 	}
@@ -110,9 +116,7 @@ func makeBenchTable(b *testing.B, db *dynamodb.Client) {
 	for _, name := range []string{"pk", "sk", "shard", "due"} {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS})
 	}
-	if _, err := db.CreateTable(context.Background(), in); err != nil {
-		b.Fatal(err)
-	}
+	return in
 }
 
 func fillBench(b *testing.B, db *dynamodb.Client, from, to int) {

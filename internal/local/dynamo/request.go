@@ -274,13 +274,18 @@ func (q *request) readValues(r *attr.Reader) error {
 	q.hasValues = true
 	return r.Object(func(key string) error {
 		v, err := r.Value()
-		var bad *attr.Invalid
-		if errors.As(err, &bad) {
-			return invalid("ExpressionAttributeValues contains invalid value: %s for key %s", bad.Reason, key)
-		}
 		q.scope.Values = append(q.scope.Values, expr.Binding{Key: key, Value: v})
-		return err
+		return wrongValue(key, err)
 	})
+}
+
+// wrongValue is what is wrong with a given value; nil for nothing.
+func wrongValue(key string, err error) error {
+	var bad *attr.Invalid
+	if errors.As(err, &bad) {
+		return invalid("ExpressionAttributeValues contains invalid value: %s for key %s", bad.Reason, key)
+	}
+	return err
 }
 
 // readBatch reads RequestItems: tables with keys to get, or with puts and deletes.

@@ -102,7 +102,7 @@ func readSet(v *attr.Value, in types.AttributeValue) error {
 			v.Set[i] = string(raw)
 		}
 	default:
-		return invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
+		return &attr.Invalid{Reason: "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"}
 	}
 	return v.CheckSet()
 }

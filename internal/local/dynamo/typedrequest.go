@@ -11,7 +11,8 @@ import (
 	"holdfast/internal/local/dynamo/expr"
 )
 
-// typedRequest makes a request of an SDK input. It remembers the first thing that is wrong.
+// typedRequest makes a request of an SDK input. It remembers the first thing that is wrong; members are read in the
+// order of their names, as the SDK's client writes them, so that the same thing is the first.
 type typedRequest struct {
 	*request
 	err error
@@ -64,14 +65,21 @@ func (q *typedRequest) keyed(in map[string]types.AttributeValue) *typedRequest {
 	return q.items(in, &q.key, &q.hasKey)
 }
 
+// names and values take placeholders in the order of their spelling.
 func (q *typedRequest) names(in map[string]string) *typedRequest {
 	if in == nil {
 		return q
 	}
 	q.hasNames = true
-	q.scope.Names = make([]expr.Alias, 0, len(in))
-	for key, name := range in {
-		q.scope.Names = append(q.scope.Names, expr.Alias{Key: key, Name: validText(name)})
+	var room [itemNamesGuess]string
+	keys := room[:0]
+	for key := range in {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	q.scope.Names = make([]expr.Alias, len(keys))
+	for i, key := range keys {
+		q.scope.Names[i].Key, q.scope.Names[i].Name = key, validText(in[key])
 	}
 	return q
 }
@@ -93,7 +101,7 @@ func (q *typedRequest) values(in map[string]types.AttributeValue) *typedRequest 
 	for i, key := range keys {
 		q.scope.Values[i].Key = key
 		if err := readValue(&q.scope.Values[i].Value, in[key], 0); err != nil {
-			q.fail(err)
+			q.fail(wrongValue(key, err))
 		}
 	}
 	return q
@@ -102,8 +110,7 @@ func (q *typedRequest) values(in map[string]types.AttributeValue) *typedRequest 
 // conditional takes the members of every conditional write.
 func (q *typedRequest) conditional(condition *string, names map[string]string, values map[string]types.AttributeValue, onFailure types.ReturnValuesOnConditionCheckFailure) *typedRequest {
 	q.condition, q.returnOnFailure = condition, string(onFailure)
-	q.names(names).values(values).scope.Sort()
-	return q
+	return q.names(names).values(values)
 }
 
 // returning takes the members of every single write.
@@ -114,7 +121,6 @@ func (q *typedRequest) returning(values types.ReturnValue, capacity types.Return
 
 func typedGet(in *dynamodb.GetItemInput) (*request, error) {
 	q := newTyped("GetItem", in.TableName).refuse("AttributesToGet", in.AttributesToGet != nil).keyed(in.Key).names(in.ExpressionAttributeNames)
-	q.scope.Sort()
 	q.projection, q.returnCapacity = in.ProjectionExpression, string(in.ReturnConsumedCapacity)
 	q.consistent = isTrue(in.ConsistentRead)
 	return q.done()
@@ -124,8 +130,8 @@ func isTrue(b *bool) bool { return b != nil && *b }
 
 func typedPut(in *dynamodb.PutItemInput) (*request, error) {
 	q := newTyped("PutItem", in.TableName).refuse("ConditionalOperator", in.ConditionalOperator != "").refuse("Expected", in.Expected != nil)
-	return q.items(in.Item, &q.item, &q.hasItem).
-		conditional(in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues, in.ReturnValuesOnConditionCheckFailure).
+	return q.conditional(in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues, in.ReturnValuesOnConditionCheckFailure).
+		items(in.Item, &q.item, &q.hasItem).
 		returning(in.ReturnValues, in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics).done()
 }
 
@@ -133,15 +139,15 @@ func typedUpdate(in *dynamodb.UpdateItemInput) (*request, error) {
 	q := newTyped("UpdateItem", in.TableName).refuse("AttributeUpdates", in.AttributeUpdates != nil).
 		refuse("ConditionalOperator", in.ConditionalOperator != "").refuse("Expected", in.Expected != nil)
 	q.update = in.UpdateExpression
-	return q.keyed(in.Key).
-		conditional(in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues, in.ReturnValuesOnConditionCheckFailure).
+	return q.conditional(in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues, in.ReturnValuesOnConditionCheckFailure).
+		keyed(in.Key).
 		returning(in.ReturnValues, in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics).done()
 }
 
 func typedDelete(in *dynamodb.DeleteItemInput) (*request, error) {
 	return newTyped("DeleteItem", in.TableName).refuse("ConditionalOperator", in.ConditionalOperator != "").refuse("Expected", in.Expected != nil).
-		keyed(in.Key).
 		conditional(in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues, in.ReturnValuesOnConditionCheckFailure).
+		keyed(in.Key).
 		returning(in.ReturnValues, in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics).done()
 }
 
@@ -183,8 +189,7 @@ func (q *typedRequest) reading(m readMembersOf) *typedRequest {
 		q.index = *m.index
 	}
 	q.limit, q.hasLimit = number(m.limit)
-	q.items(m.start, &q.start, &q.hasStart).names(m.names).values(m.values).scope.Sort()
-	return q
+	return q.items(m.start, &q.start, &q.hasStart).names(m.names).values(m.values)
 }
 
 func number(n *int32) (int64, bool) {
@@ -208,23 +213,23 @@ func typedTransactWrite(in *dynamodb.TransactWriteItemsInput) (*request, error) 
 
 func transactParts(in *types.TransactWriteItem) (parts []*typedRequest) {
 	if c := in.ConditionCheck; c != nil {
-		parts = append(parts, newTyped("ConditionCheck", c.TableName).keyed(c.Key).
-			conditional(c.ConditionExpression, c.ExpressionAttributeNames, c.ExpressionAttributeValues, c.ReturnValuesOnConditionCheckFailure))
+		parts = append(parts, newTyped("ConditionCheck", c.TableName).
+			conditional(c.ConditionExpression, c.ExpressionAttributeNames, c.ExpressionAttributeValues, c.ReturnValuesOnConditionCheckFailure).keyed(c.Key))
 	}
 	if c := in.Delete; c != nil {
-		parts = append(parts, newTyped("Delete", c.TableName).keyed(c.Key).
-			conditional(c.ConditionExpression, c.ExpressionAttributeNames, c.ExpressionAttributeValues, c.ReturnValuesOnConditionCheckFailure))
+		parts = append(parts, newTyped("Delete", c.TableName).
+			conditional(c.ConditionExpression, c.ExpressionAttributeNames, c.ExpressionAttributeValues, c.ReturnValuesOnConditionCheckFailure).keyed(c.Key))
 	}
 	if c := in.Put; c != nil {
 		q := newTyped("Put", c.TableName)
-		parts = append(parts, q.items(c.Item, &q.item, &q.hasItem).
-			conditional(c.ConditionExpression, c.ExpressionAttributeNames, c.ExpressionAttributeValues, c.ReturnValuesOnConditionCheckFailure))
+		parts = append(parts, q.conditional(c.ConditionExpression, c.ExpressionAttributeNames, c.ExpressionAttributeValues, c.ReturnValuesOnConditionCheckFailure).
+			items(c.Item, &q.item, &q.hasItem))
 	}
 	if c := in.Update; c != nil {
 		q := newTyped("Update", c.TableName)
 		q.update = c.UpdateExpression
-		parts = append(parts, q.keyed(c.Key).
-			conditional(c.ConditionExpression, c.ExpressionAttributeNames, c.ExpressionAttributeValues, c.ReturnValuesOnConditionCheckFailure))
+		parts = append(parts, q.conditional(c.ConditionExpression, c.ExpressionAttributeNames, c.ExpressionAttributeValues, c.ReturnValuesOnConditionCheckFailure).
+			keyed(c.Key))
 	}
 	return parts
 }
@@ -248,7 +253,6 @@ func typedTransactGet(in *dynamodb.TransactGetItemsInput) (*request, error) {
 		var given []*typedRequest
 		if g := one.Get; g != nil {
 			part := newTyped("Get", g.TableName).keyed(g.Key).names(g.ExpressionAttributeNames)
-			part.scope.Sort()
 			part.projection = g.ProjectionExpression
 			given = append(given, part)
 		}
@@ -263,7 +267,6 @@ func typedBatchGet(in *dynamodb.BatchGetItemInput) (*request, error) {
 	for _, table := range slices.Sorted(maps.Keys(in.RequestItems)) {
 		of := in.RequestItems[table]
 		part := newTyped("Keys", &table).refuse("AttributesToGet", of.AttributesToGet != nil).names(of.ExpressionAttributeNames)
-		part.scope.Sort()
 		part.projection, part.consistent = of.ProjectionExpression, isTrue(of.ConsistentRead)
 		for _, key := range of.Keys {
 			one := newTyped("Get", &table).keyed(key)

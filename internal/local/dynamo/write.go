@@ -226,6 +226,9 @@ func (w *write) changes() []store.Change {
 
 // indexChanges keeps one index in step: an entry that stays as it is costs nothing.
 func (w *write) indexChanges(changes []store.Change, ix *index) []store.Change {
+	if ix.unchanged(w.oldItem, w.item) {
+		return changes
+	}
 	var was, now []byte
 	var before, after attr.Item
 	if key, ok := ix.entry(w.oldItem, w.key); ok {
@@ -245,6 +248,21 @@ func (w *write) indexChanges(changes []store.Change, ix *index) []store.Change {
 		w.consumed.addIndex(ix.name, unitsOf(max(before.Size(), size), writeUnitBytes))
 	}
 	return changes
+}
+
+// unchanged says that an item's entry stays as it is, without making one. An index that holds everything is not
+// looked through: hardly a write leaves all as it was.
+func (ix *index) unchanged(old, now attr.Item) bool {
+	if ix.keep == nil || old == nil || now == nil {
+		return false
+	}
+	for _, path := range ix.keep.Paths { // whole attributes, those of the keys among them
+		a, b := old.Get(path[0].Name), now.Get(path[0].Name)
+		if (a == nil) != (b == nil) || a != nil && !attr.Equal(a, b) {
+			return false
+		}
+	}
+	return true
 }
 
 func sameItem(a, b attr.Item) bool {

@@ -15,13 +15,13 @@ const (
 // Apply makes the changes to a copy of the item: every value is read from the item as it was before, and from the
 // scope. What stays as it was is shared with the old item and the scope, and must not be changed in any of them.
 func (u *Update) Apply(old attr.Item, s *Scope) (attr.Item, error) {
-	values := make([]attr.Value, len(u.sets))
+	values := make([]*attr.Value, len(u.sets))
 	for i := range u.sets {
 		v, err := u.sets[i].value.eval(old, s)
 		if err != nil {
 			return nil, err
 		}
-		values[i] = *v
+		values[i] = v
 	}
 	e := edit{item: u.owned(old)}
 	for n := range u.sets {
@@ -29,7 +29,7 @@ func (u *Update) Apply(old attr.Item, s *Scope) (attr.Item, error) {
 		if u.order != nil {
 			i = u.order[n]
 		}
-		if err := e.set(u.sets[i].path, values[i]); err != nil {
+		if err := e.set(u.sets[i].path, *values[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +48,13 @@ func (u *Update) Apply(old attr.Item, s *Scope) (attr.Item, error) {
 
 // owned is a copy of the item of which every part that the update changes is its own.
 func (u *Update) owned(old attr.Item) attr.Item {
-	it := make(attr.Item, len(old), len(old)+len(u.sets)+len(u.adds))
+	more := 0
+	for _, path := range u.Paths {
+		if len(path) == 1 && old.Get(path[0].Name) == nil {
+			more++
+		}
+	}
+	it := make(attr.Item, len(old), len(old)+more)
 	copy(it, old)
 	for _, path := range u.Paths {
 		if len(path) == 1 && !u.inPlace {

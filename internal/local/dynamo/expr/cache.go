@@ -7,9 +7,8 @@ import (
 
 // Bounds of a cache.
 const (
-	cachedMax        = 512     // expressions
-	cachedBytesMax   = 8 << 10 // of one expression with all that it depends on; longer ones are parsed each time
-	cacheKeyRoomSize = 2 << 10 // bytes that are there for the usual key
+	cachedMax      = 512     // expressions
+	cachedBytesMax = 8 << 10 // of one expression with all that it depends on; longer ones are parsed each time
 )
 
 // Cache keeps parsed expressions, so that one that comes again costs no parse. It is safe for use by several
@@ -20,6 +19,7 @@ const (
 type Cache struct {
 	mu   sync.Mutex
 	kept map[string]*parsed
+	key  []byte // the last key asked for; its room is used again
 }
 
 // parsed is one kept expression; exactly one of the first three is set.
@@ -63,9 +63,7 @@ func (c *Cache) Projection(text string, scope *Scope) (*Projection, error) {
 
 // expression finds a kept expression and marks what it uses, or parses it.
 func (c *Cache) expression(form byte, text string, scope *Scope, parse func(*parser, *parsed) error) (*parsed, error) {
-	var room [cacheKeyRoomSize]byte
-	key := scope.appendForm(appendPart(append(room[:0], form), text))
-	if e := c.find(key); e != nil {
+	if e := c.find(form, text, scope); e != nil {
 		e.use(scope)
 		return e, nil
 	}
@@ -78,7 +76,7 @@ func (c *Cache) expression(form byte, text string, scope *Scope, parse func(*par
 		return e, err
 	}
 	if e.names, e.values = p.names, p.values; !p.looked {
-		c.keep(key, e)
+		c.keep(form, text, scope, e)
 	}
 	return e, nil
 }
@@ -92,41 +90,46 @@ func (e *parsed) use(scope *Scope) {
 	}
 }
 
-func (c *Cache) find(key []byte) *parsed {
+func (c *Cache) find(form byte, text string, scope *Scope) *parsed {
 	if c == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.kept[string(key)]
+	return c.kept[string(c.keyOf(form, text, scope))]
+}
+
+// keyOf spells out all that a parse looks at: text, placeholders, names, and the kinds of the values.
+func (c *Cache) keyOf(form byte, text string, scope *Scope) []byte {
+	key := appendPart(append(c.key[:0], form), text)
+	key = binary.AppendUvarint(key, uint64(len(scope.Names)))
+	for i := range scope.Names {
+		key = appendPart(appendPart(key, scope.Names[i].Key), scope.Names[i].Name)
+	}
+	for i := range scope.Values {
+		key = append(appendPart(key, scope.Values[i].Key), byte(scope.Values[i].Value.Kind))
+	}
+	if len(key) <= cachedBytesMax {
+		c.key = key
+	}
+	return key
 }
 
 // keep forgets all when it is full: what is still in use is soon there again.
-func (c *Cache) keep(key []byte, e *parsed) {
-	if c == nil || len(key) > cachedBytesMax {
+func (c *Cache) keep(form byte, text string, scope *Scope, e *parsed) {
+	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	key := c.keyOf(form, text, scope)
+	if len(key) > cachedBytesMax {
+		return
+	}
 	if len(c.kept) >= cachedMax {
 		clear(c.kept)
 	}
 	c.kept[string(key)] = e
-}
-
-// appendForm appends what a parse looks at in the scope: placeholders, names, and the kinds of the values.
-func (s *Scope) appendForm(b []byte) []byte {
-	if s.form == nil && len(s.Names)+len(s.Values) > 0 {
-		form := binary.AppendUvarint(make([]byte, 0, cacheKeyRoomSize/2), uint64(len(s.Names)))
-		for i := range s.Names {
-			form = appendPart(appendPart(form, s.Names[i].Key), s.Names[i].Name)
-		}
-		for i := range s.Values {
-			form = append(appendPart(form, s.Values[i].Key), byte(s.Values[i].Value.Kind))
-		}
-		s.form = form
-	}
-	return append(b, s.form...)
 }
 
 // appendPart appends a text so that no two texts run together.

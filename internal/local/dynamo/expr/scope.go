@@ -25,8 +25,6 @@ type Binding struct {
 type Scope struct {
 	Names  []Alias
 	Values []Binding
-	// form is what a kept expression depends on of this scope, once it was asked for.
-	form []byte
 }
 
 // Sort brings the placeholders into the order of their spelling, so that nothing depends on how they came.
