@@ -4,14 +4,14 @@
 #
 # Counts, not seconds, decide in CI: a time limit that falls into the middle of an input is reported by Go as that input's
 # failure. Where seconds are given, such a report without a failing input is no finding.
-# A target with the comment `//fuzz:slow` above it, because one input of it takes long, gets a tenth of a count.
+# A target with the comment `//fuzz:slow` above it, because one input of it takes long, gets a tenth of a count; with
+# `//fuzz:slower` it gets a hundredth.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 limit=${1:-20000x}
 [[ $limit =~ ^[1-9][0-9]*(x|s)?$ ]] || { echo 'usage: .ci/fuzz.sh [COUNTx | SECONDS]' >&2; exit 2; }
 [[ $limit =~ [xs]$ ]] || limit+=s
-slow_part=10
 minimize=200x # inputs spent on making one smaller; Go's own limit is a minute for each
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,17 +21,19 @@ corpus=$(go env GOCACHE)/fuzz/$(go list -m)
 # targets lists folder, name and speed of every fuzz target.
 targets() {
   grep -rn --include='*_test.go' -B1 -E '^func Fuzz[A-Za-z0-9_]+\(' . | awk '
-    /fuzz:slow/ { slow = 1; next }
+    match($0, /fuzz:slow(er)?$/) { speed = substr($0, RSTART + 5); next }
     match($0, /func Fuzz[A-Za-z0-9_]+/) {
       name = substr($0, RSTART + 5, RLENGTH - 5); file = $0; sub(/:.*/, "", file); sub(/\/[^\/]*$/, "", file)
-      print file, name, (slow ? "slow" : "fast"); slow = 0; next
+      print file, name, (speed == "" ? "fast" : speed); speed = ""; next
     }
-    { slow = 0 }' | sort
+    { speed = "" }' | sort
 }
 
 # share is the limit of one target.
 share() {
-  if [ "$1" = slow ] && [[ $limit == *x ]]; then echo "$((${limit%x} / slow_part + 1))x"; else echo "$limit"; fi
+  local part=1
+  case $1 in slow) part=10 ;; slower) part=100 ;; esac
+  if [[ $limit == *x ]]; then echo "$((${limit%x} / part + 1))x"; else echo "$limit"; fi
 }
 
 # built makes a package's instrumented test binary, once for all of its targets.

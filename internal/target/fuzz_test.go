@@ -26,7 +26,7 @@ import (
 
 // A profile file never breaks the parser, and each fault has its place.
 //
-//fuzz:slow
+//fuzz:slower
 func FuzzParseProfile(f *testing.F) {
 	f.Add(smallProfile)
 	names, _ := filepath.Glob("../../targets/*.yaml")
