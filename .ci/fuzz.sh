@@ -16,7 +16,9 @@ minimize=200x # inputs spent on making one smaller; Go's own limit is a minute f
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/log
-corpus=$(go env GOCACHE)/fuzz/$(go list -m)
+# What earlier runs found interesting is tried first, and counts: a count begins without it, a long run goes on from it.
+corpus=$work/corpus
+[[ $limit == *x ]] || corpus=$(go env GOCACHE)/fuzz/$(go list -m)
 
 # targets lists folder, name and speed of every fuzz target.
 targets() {

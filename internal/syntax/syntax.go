@@ -16,7 +16,7 @@ import (
 
 // readBytesMax bounds what is read to find a line, in bytes over all tries; where it is spent, the library's own line
 // stands. A file that reads up to its mistake spends next to nothing; one bracket that is never closed spends it all.
-const readBytesMax = 2 << 20
+const readBytesMax = 1 << 20
 
 var libraryLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
