@@ -16,6 +16,10 @@ func events() noun[operation.Event] {
 		index: func(e *operation.Event, r *record) {
 			r.status, r.owner, r.due = e.Status.String(), string(e.Owner), dueOf(e.Step)
 		},
+		own: func(e *operation.Event) {
+			e.Deliveries, e.Flows, e.Runs = slices.Clone(e.Deliveries), slices.Clone(e.Flows), slices.Clone(e.Runs)
+			e.Missing, e.Evidence = slices.Clone(e.Missing), slices.Clone(e.Evidence)
+		},
 		refuse: refuseEvent,
 		wrong: func(e *operation.Event, r *record) error {
 			return sameStatus(r, e.Status.String())

@@ -1,16 +1,16 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	json2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"holdfast/internal/operation"
 )
@@ -163,15 +163,14 @@ func inboxOf(it item) (map[string][]byte, error) {
 	return out, nil
 }
 
+// strict: a name is spelled as it is written, and one that is unknown or there twice is an error. Durations are whole
+// nanoseconds, as they are written.
+var strict = json2.JoinOptions(json2.RejectUnknownMembers(true), jsonv1.FormatDurationAsNano(true))
+
 // decode reads a document strictly: a field or value that this release does not know is an error.
 func decode(doc []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	if err := json2.Unmarshal(doc, into, strict); err != nil {
 		return fmt.Errorf("%w: %v", ErrCorrupt, err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("%w: text after the document", ErrCorrupt)
 	}
 	return nil
 }

@@ -11,10 +11,14 @@ import (
 
 func (l *Ledger) operations() noun[operation.Operation] {
 	return noun[operation.Operation]{
-		kind:   "operation",
-		key:    func(op *operation.Operation) key { return operationKey(op.ID) },
-		rev:    func(op *operation.Operation) *int64 { return &op.Rev },
-		index:  indexOperation,
+		kind:  "operation",
+		key:   func(op *operation.Operation) key { return operationKey(op.ID) },
+		rev:   func(op *operation.Operation) *int64 { return &op.Rev },
+		index: indexOperation,
+		own: func(op *operation.Operation) {
+			op.Attempts, op.Evidence = slices.Clone(op.Attempts), slices.Clone(op.Evidence)
+			op.Answered, op.Runs, op.Escalate = slices.Clone(op.Answered), slices.Clone(op.Runs), slices.Clone(op.Escalate)
+		},
 		refuse: refuseOperation,
 		fold:   l.foldInbox,
 		wrong: func(op *operation.Operation, r *record) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"holdfast/internal/operation"
 )
@@ -18,6 +19,10 @@ func runs() noun[operation.Run] {
 			if run.Question != nil {
 				r.question = string(run.Question.ID)
 			}
+		},
+		own: func(r *operation.Run) {
+			r.Missing, r.Stages = slices.Clone(r.Missing), slices.Clone(r.Stages)
+			r.Answered, r.Evidence = slices.Clone(r.Answered), slices.Clone(r.Evidence)
 		},
 		refuse: refuseRun,
 		wrong: func(run *operation.Run, r *record) error {

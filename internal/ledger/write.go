@@ -17,6 +17,7 @@ type noun[T any] struct {
 	refuse func(seen, next *T) error             // what must not be written; seen is nil for a new one
 	fold   func(T, map[string][]byte) (T, error) // nil where the record has no inbox
 	wrong  func(*T, *record) error               // attributes that contradict the document
+	own    func(*T)                              // gives it lists that it shares with nobody
 }
 
 // recordFor is the record that writes v as the given revision.
@@ -99,7 +100,7 @@ func create[T any](ctx context.Context, l *Ledger, n noun[T], v T) (Result[T], e
 	if err != nil {
 		return Result[T]{}, err
 	}
-	return settle(ctx, l, n, r, Created, Exists, l.put(ctx, r.item(), absent, nil, nil))
+	return settle(ctx, l, n, r, v, Created, Exists, l.put(ctx, r.item(), absent, nil, nil))
 }
 
 // replace writes next over seen under a condition on seen's revision.
@@ -113,7 +114,7 @@ func replace[T any](ctx context.Context, l *Ledger, n noun[T], seen, next T, con
 	}
 	expression, names, values := r.update()
 	pin(condition, *n.rev(&seen), values)
-	return settle(ctx, l, n, r, Written, Lost, l.change(ctx, r.key, expression, condition, names, values))
+	return settle(ctx, l, n, r, next, Written, Lost, l.change(ctx, r.key, expression, condition, names, values))
 }
 
 func nextRecord[T any](l *Ledger, n noun[T], seen, next T) (record, error) {
@@ -137,12 +138,14 @@ func pin(condition string, seen int64, values item) {
 	}
 }
 
-// settle turns the end of a write into a verdict. A refused or unclear write is ours when the record that stands
-// carries its write id; it is lost for good when the record has moved to the revision we wanted without it.
-func settle[T any](ctx context.Context, l *Ledger, n noun[T], r record, won, lost Verdict, err error) (Result[T], error) {
+// settle turns the end of a write into a verdict; wrote is the value whose document r is. A refused or unclear write is
+// ours when the record that stands carries its write id; it is lost for good when the record has moved to the revision we
+// wanted without it.
+func settle[T any](ctx context.Context, l *Ledger, n noun[T], r record, wrote T, won, lost Verdict, err error) (Result[T], error) {
 	if err == nil {
-		v, err := valueOf(n, r)
-		return Result[T]{won, v}, err
+		*n.rev(&wrote) = r.rev
+		n.own(&wrote)
+		return Result[T]{won, wrote}, nil
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
