@@ -29,7 +29,7 @@ func TestR07_AnOutcomeInTheInboxIsDue(t *testing.T) {
 		ID: "op_full", Flow: "f", Stage: "s", Owner: "owner@example.com", Created: now, Runs: []operation.RunID{"run_1"}, Status: operation.StatusInFlight,
 		Content:  operation.Content{Version: 1, Digest: ledger.DigestOf(content)},
 		Attempts: []operation.Attempt{{ID: "at_1", Claimed: now, LeaseUntil: now.Add(time.Minute), Version: 1}},
-		Evidence: slices.Repeat([]operation.Evidence{{Kind: operation.EvidenceLookupFailed, At: now}}, operation.EvidenceBound), // no room for one more
+		Evidence: slices.Repeat([]operation.Evidence{{Kind: operation.EvidenceLookupFailed, At: now}}, operation.EvidenceMost), // no room for one more
 		Step:     operation.Step{Action: operation.ActionWait, Due: now.Add(24 * time.Hour), Owner: "owner@example.com"},
 	}
 	made, err := l.CreateOperation(ctx, op, content)

@@ -53,8 +53,8 @@ func refuseOperation(seen, next *operation.Operation) error {
 		return fmt.Errorf("%w: operation %q has no id or no owner (R7)", ErrRefused, next.ID)
 	case next.Step.Action != operation.ActionDone && next.Step.Owner == "":
 		return fmt.Errorf("%w: operation %s has a next step and nobody who waits for it (R7)", ErrRefused, next.ID)
-	case len(next.Attempts) > operation.AttemptsBound || len(next.Evidence) > operation.EvidenceBound ||
-		len(next.Runs) > operation.RunsBound || len(next.Answered) > operation.AnsweredBound:
+	case len(next.Attempts) > operation.AttemptsMost || len(next.Evidence) > operation.EvidenceMost ||
+		len(next.Runs) > operation.RunsBound || len(next.Answered) > operation.AnsweredMost:
 		return fmt.Errorf("%w: the story of operation %s is full", ErrTooLarge, next.ID)
 	case len(next.Evidence) == 0:
 		return fmt.Errorf("%w: operation %s cites no evidence (R6)", ErrRefused, next.ID)

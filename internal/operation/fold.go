@@ -151,7 +151,7 @@ func (op *Operation) note(e Evidence) {
 		op.Evidence[n-1].again(e.At)
 		return
 	}
-	for i := n - 1; i >= 0 && n >= EvidenceBound+evidenceReserve; i-- {
+	for i := n - 1; i >= 0 && n >= EvidenceMost; i-- {
 		if op.Evidence[i].Kind == e.Kind {
 			op.Evidence[i].again(e.At)
 			return
@@ -213,7 +213,11 @@ func (op *Operation) answer(d Decision) {
 	op.Question = nil
 	op.WorkMinutes += d.Minutes
 	if len(op.Answered) >= AnsweredBound {
-		if i := slices.IndexFunc(op.Answered, droppable); i >= 0 {
+		i := slices.IndexFunc(op.Answered, droppable)
+		if i < 0 && len(op.Answered) >= AnsweredMost {
+			i = 0 // its evidence stays
+		}
+		if i >= 0 {
 			op.Answered = slices.Delete(op.Answered, i, i+1)
 		}
 	}

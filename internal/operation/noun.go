@@ -302,4 +302,13 @@ const (
 	AnsweredBound = 40
 	// evidenceReserve is room past the bound for what may still arrive after the operation was held for its full story.
 	evidenceReserve = 40
+	answeredReserve = 10 // a full story can still be answered
+	attemptsReserve = 4  // a restored ledger can still be accepted
+)
+
+// What a story can hold at most, its reserve included: nothing longer is ever stored.
+const (
+	AttemptsMost = AttemptsBound + attemptsReserve
+	EvidenceMost = EvidenceBound + evidenceReserve
+	AnsweredMost = AnsweredBound + answeredReserve
 )

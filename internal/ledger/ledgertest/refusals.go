@@ -40,7 +40,7 @@ func refusedUnchanged(t *testing.T, b *bench) {
 		"nobody waits for it": func(op *operation.Operation) { op.Step.Owner = "" },
 		"another operation":   func(op *operation.Operation) { op.ID = "op_2" },
 		"too many attempts": func(op *operation.Operation) {
-			op.Attempts = make([]operation.Attempt, operation.AttemptsBound+1)
+			op.Attempts = make([]operation.Attempt, operation.AttemptsMost+1)
 		},
 		"a status that is none": func(op *operation.Operation) { op.Status = 99 },
 	} {
