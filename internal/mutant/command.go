@@ -4,13 +4,23 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
+	"strings"
 	"time"
 )
 
-// Command runs one program in a folder to its end. An error means that it could not be run, or that ctx ended first;
-// a program that ran and failed is no error.
-type Command func(ctx context.Context, folder string, argv ...string) (Output, error)
+// Call is one program to run. Flags are for every go command under it, the tests' own ones included: a test that asks
+// the go command about the code then sees the mutant too.
+type Call struct {
+	Folder string
+	Flags  string // GOFLAGS beside the caller's own; may be empty
+	Argv   []string
+}
+
+// Command runs one program to its end. An error means that it could not be run, or that ctx ended first; a program that
+// ran and failed is no error.
+type Command func(context.Context, Call) (Output, error)
 
 // Output is what a program left.
 type Output struct {
@@ -22,10 +32,13 @@ type Output struct {
 const waitMost = 5 * time.Second
 
 // Execute is the Command that runs real programs.
-func Execute(ctx context.Context, folder string, argv ...string) (Output, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+func Execute(ctx context.Context, c Call) (Output, error) {
+	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = folder, &stdout, &stderr, waitMost
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.Folder, &stdout, &stderr, waitMost
+	if c.Flags != "" {
+		cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" "+c.Flags))
+	}
 	err := cmd.Run()
 	out := Output{stdout.Bytes(), stderr.Bytes(), cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError

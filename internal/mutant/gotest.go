@@ -19,7 +19,7 @@ type event struct {
 // tested is what a run of tests showed.
 type tested struct {
 	ran      bool
-	failed   []string // the innermost tests that failed, in order
+	failed   []string // the innermost tests that failed or did not end, in order
 	timedOut bool
 	crashed  bool   // the package failed and no test of it did
 	broken   string // why nothing was shown: it does not compile, or nothing ran
@@ -35,15 +35,18 @@ func readTests(out Output) tested {
 	var t tested
 	var said strings.Builder
 	failed := false
+	var running []string
 	for line := range bytes.Lines(out.Stdout) {
 		var e event
 		if json.Unmarshal(line, &e) != nil {
 			said.Write(line)
 			continue
 		}
-		t.ran = t.ran || e.Action == "run"
 		t.timedOut = t.timedOut || strings.Contains(e.Output, timeoutText)
+		running = stillRunning(running, e)
 		switch {
+		case e.Action == "run":
+			t.ran = true
 		case e.Action == "build-output":
 			said.WriteString(e.Output)
 		case e.Action == "build-fail" || e.FailedBuild != "":
@@ -54,10 +57,24 @@ func readTests(out Output) tested {
 			failed = true
 		}
 	}
+	if t.timedOut {
+		t.failed = append(t.failed, running...)
+	}
 	t.failed = innermost(t.failed)
 	t.crashed = failed && len(t.failed) == 0
 	t.judge(out, said.String()+string(out.Stderr))
 	return t
+}
+
+// stillRunning keeps the tests that began and did not end: those that a time limit cut off are not reported as failed.
+func stillRunning(running []string, e event) []string {
+	switch e.Action {
+	case "run":
+		return append(running, e.Test)
+	case "pass", "fail", "skip":
+		return slices.DeleteFunc(running, func(name string) bool { return name == e.Test })
+	}
+	return running
 }
 
 func (t *tested) judge(out Output, said string) {

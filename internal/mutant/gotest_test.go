@@ -27,6 +27,10 @@ func TestReadTests(t *testing.T) {
 			Output{Exit: 1, Stdout: lines(run, `{"Action":"output","Test":"TestA","Output":"panic: test timed out after 1s\n"}`, `{"Action":"fail","Test":"TestA"}`, failed)},
 			tested{ran: true, failed: []string{"TestA"}, timedOut: true}, true,
 		},
+		"out of time, as it is said without a test": {
+			Output{Exit: 1, Stdout: lines(run, `{"Action":"run","Test":"TestB"}`, `{"Action":"pass","Test":"TestA"}`, `{"Action":"output","Output":"panic: test timed out after 1s\n"}`, failed)},
+			tested{ran: true, failed: []string{"TestB"}, timedOut: true}, true,
+		},
 		"crashed before any test": {Output{Exit: 1, Stdout: lines(failed)}, tested{crashed: true}, true},
 		"does not compile": {
 			Output{Exit: 1, Stdout: lines(`{"Action":"build-output","Output":"a.go:1: no\n"}`, `{"Action":"build-fail"}`, `{"Action":"fail","Package":"p","FailedBuild":"p"}`)},

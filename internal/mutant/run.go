@@ -76,7 +76,7 @@ func (r *Runner) Control(ctx context.Context, mutants []Mutant) error {
 	}
 	defer os.RemoveAll(temp)
 	for _, k := range together(mutants) {
-		s, err := r.ask(ctx, k, nil, temp)
+		s, err := r.ask(ctx, k, "", temp)
 		switch {
 		case err != nil:
 			return fmt.Errorf("control, %s: %w", k, err)
@@ -149,19 +149,19 @@ func (r *Runner) one(ctx context.Context, m *Mutant) (Result, error) {
 		return out, err
 	}
 	defer os.RemoveAll(temp)
-	overlay, err := r.overlay(m, temp)
+	flags, err := r.overlay(m, temp)
 	if err != nil {
 		return out, err
 	}
-	err = r.try(ctx, m, overlay, temp, &out)
+	err = r.try(ctx, m, flags, temp, &out)
 	out.Took = r.Clock.Mono() - start
 	return out, err
 }
 
 // try asks one killer after the other until one turns red.
-func (r *Runner) try(ctx context.Context, m *Mutant, overlay []string, temp string, out *Result) error {
+func (r *Runner) try(ctx context.Context, m *Mutant, flags, temp string, out *Result) error {
 	for _, k := range m.Killers {
-		s, err := r.ask(ctx, k, overlay, temp)
+		s, err := r.ask(ctx, k, flags, temp)
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", m.Name, k, err)
 		}
@@ -178,38 +178,38 @@ func (r *Runner) try(ctx context.Context, m *Mutant, overlay []string, temp stri
 	return nil
 }
 
-// overlay writes the changed files beside the tree and says so to the go command.
-func (r *Runner) overlay(m *Mutant, temp string) ([]string, error) {
+// overlay writes the changed files beside the tree, and gives the flag that says so to the go command.
+func (r *Runner) overlay(m *Mutant, temp string) (string, error) {
 	changed, err := m.Changed(r.Root)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	replace, n := map[string]string{}, 0
 	for file, text := range changed {
 		n++
 		at := filepath.Join(temp, strconv.Itoa(n)+"-"+filepath.Base(file))
 		if err := os.WriteFile(at, text, 0o600); err != nil {
-			return nil, err
+			return "", err
 		}
 		replace[filepath.Join(r.Root, filepath.FromSlash(file))] = at
 	}
 	doc, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	list := filepath.Join(temp, "overlay.json")
-	return []string{"-overlay", list}, os.WriteFile(list, doc, 0o600)
+	return "-overlay=" + list, os.WriteFile(list, doc, 0o600)
 }
 
-// ask runs one killer. No overlay means the unchanged tree.
-func (r *Runner) ask(ctx context.Context, k Killer, overlay []string, temp string) (seen, error) {
+// ask runs one killer. No flags mean the unchanged tree.
+func (r *Runner) ask(ctx context.Context, k Killer, flags, temp string) (seen, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit+buildMost)
 	defer cancel()
 	if k.Package == "" {
-		return r.simulate(ctx, k, overlay, temp)
+		return r.simulate(ctx, k, flags, temp)
 	}
-	argv := append([]string{"go", "test", "-json", "-vet=off", "-failfast", "-timeout", r.Limit.String()}, overlay...)
-	out, err := r.Command(ctx, r.Root, append(argv, "-run", "^("+strings.Join(k.Tests, "|")+")$", "./"+k.Package)...)
+	run := "^(" + strings.Join(k.Tests, "|") + ")$"
+	out, err := r.Command(ctx, Call{r.Root, flags, []string{"go", "test", "-json", "-vet=off", "-failfast", "-timeout", r.Limit.String(), "-run", run, "./" + k.Package}})
 	if err != nil {
 		return seen{}, err
 	}

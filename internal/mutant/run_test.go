@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,10 +23,10 @@ type stub struct {
 	calls   []string
 }
 
-func (s *stub) run(_ context.Context, _ string, argv ...string) (Output, error) {
+func (s *stub) run(_ context.Context, c Call) (Output, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	call := strings.Join(argv, " ")
+	call := strings.TrimSpace(strings.Join(c.Argv, " ") + " " + c.Flags)
 	s.calls = append(s.calls, call)
 	for part, err := range s.errs {
 		if strings.Contains(call, part) {
@@ -68,22 +67,22 @@ var (
 func TestRunAsksKillersInTheirOrder(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		stub  stub
+		stub  *stub
 		want  Result
 		calls int
 	}{
-		"killed by the first":  {stub{answers: map[string]Output{"./a": red}}, Result{Verdict: Killed, By: []string{"TestA"}, Killer: first.String()}, 1},
-		"killed by the second": {stub{answers: map[string]Output{"./b": red}}, Result{Verdict: Killed, By: []string{"TestA"}, Killer: second.String()}, 2},
-		"killed by its time":   {stub{answers: map[string]Output{"./a": hung}}, Result{Verdict: Killed, By: []string{"TestA"}, Killer: first.String(), Timeout: true}, 1},
-		"crashed":              {stub{answers: map[string]Output{"./a": {Exit: 2, Stdout: lines(`{"Action":"fail"}`)}}}, Result{Verdict: Killed, By: []string{"a (the whole test program ended)"}, Killer: first.String()}, 1},
-		"survived":             {stub{}, Result{}, 2},
-		"does not compile":     {stub{answers: map[string]Output{"./a": bad}}, Result{Verdict: Broken, Killer: first.String(), Detail: "it does not compile"}, 1},
+		"killed by the first":  {&stub{answers: map[string]Output{"./a": red}}, Result{Verdict: Killed, By: []string{"TestA"}, Killer: first.String()}, 1},
+		"killed by the second": {&stub{answers: map[string]Output{"./b": red}}, Result{Verdict: Killed, By: []string{"TestA"}, Killer: second.String()}, 2},
+		"killed by its time":   {&stub{answers: map[string]Output{"./a": hung}}, Result{Verdict: Killed, By: []string{"TestA"}, Killer: first.String(), Timeout: true}, 1},
+		"crashed":              {&stub{answers: map[string]Output{"./a": {Exit: 2, Stdout: lines(`{"Action":"fail"}`)}}}, Result{Verdict: Killed, By: []string{"a (the whole test program ended)"}, Killer: first.String()}, 1},
+		"survived":             {&stub{}, Result{}, 2},
+		"does not compile":     {&stub{answers: map[string]Output{"./a": bad}}, Result{Verdict: Broken, Killer: first.String(), Detail: "it does not compile"}, 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var told []Result
-			r := runner(someTree(t), &tt.stub)
+			r := runner(someTree(t), tt.stub)
 			r.Done = func(res Result) { told = append(told, res) }
 			got, err := r.Run(t.Context(), []Mutant{killedBy(first, second)})
 			if err != nil {
@@ -105,10 +104,10 @@ func TestRunLaysTheChangeOverTheTree(t *testing.T) {
 	var replace map[string]map[string]string
 	var laid string
 	r := runner(root, &stub{})
-	r.Command = func(_ context.Context, folder string, argv ...string) (Output, error) {
-		list, err := os.ReadFile(argv[slices.Index(argv, "-overlay")+1])
-		if err != nil || folder != root {
-			t.Errorf("in %s: %v", folder, err)
+	r.Command = func(_ context.Context, c Call) (Output, error) {
+		list, err := os.ReadFile(strings.TrimPrefix(c.Flags, "-overlay="))
+		if err != nil || c.Folder != root {
+			t.Errorf("in %s: %v", c.Folder, err)
 		}
 		if err := json.Unmarshal(list, &replace); err != nil {
 			t.Error(err)
@@ -161,17 +160,17 @@ func TestControlAsksEachPackageOnce(t *testing.T) {
 func TestControlRefusesATreeThatIsNotGreen(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		stub stub
+		stub *stub
 		want string
 	}{
-		"red":         {stub{answers: map[string]Output{"./a": red}}, "control: the unchanged tree fails TestA: mend it first"},
-		"nothing ran": {stub{answers: map[string]Output{"./a": {}}}, "control, test a TestOne: no test ran"},
-		"no go":       {stub{errs: map[string]error{"./a": errors.New("no such program")}}, "control, test a TestOne: no such program"},
+		"red":         {&stub{answers: map[string]Output{"./a": red}}, "control: the unchanged tree fails TestA: mend it first"},
+		"nothing ran": {&stub{answers: map[string]Output{"./a": {}}}, "control, test a TestOne: no test ran"},
+		"no go":       {&stub{errs: map[string]error{"./a": errors.New("no such program")}}, "control, test a TestOne: no such program"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if err := runner(someTree(t), &tt.stub).Control(t.Context(), []Mutant{killedBy(first)}); err == nil || err.Error() != tt.want {
+			if err := runner(someTree(t), tt.stub).Control(t.Context(), []Mutant{killedBy(first)}); err == nil || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})

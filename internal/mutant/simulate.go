@@ -13,18 +13,17 @@ type simulated struct {
 	Violations []json.RawMessage `json:"violations"`
 }
 
-// simulate builds the product with the overlay, if there is one, and lets the simulation look for a broken rule.
-func (r *Runner) simulate(ctx context.Context, k Killer, overlay []string, temp string) (seen, error) {
+// simulate builds the product with the mutant, if there is one, and lets the simulation look for a broken rule.
+func (r *Runner) simulate(ctx context.Context, k Killer, flags, temp string) (seen, error) {
 	binary := filepath.Join(temp, "holdfast")
-	build := append([]string{"go", "build", "-o", binary}, overlay...)
-	out, err := r.Command(ctx, r.Root, append(build, "./cmd/holdfast")...)
+	out, err := r.Command(ctx, Call{r.Root, flags, []string{"go", "build", "-o", binary, "./cmd/holdfast"}})
 	if err != nil {
 		return seen{}, err
 	}
 	if out.Exit != 0 {
 		return seen{broken: "it does not compile: " + string(out.Stderr)}, nil
 	}
-	out, err = r.Command(ctx, r.Root, binary, "simulate", "--seeds", strconv.Itoa(k.Seeds), "--json")
+	out, err = r.Command(ctx, Call{Folder: r.Root, Argv: []string{binary, "simulate", "--seeds", strconv.Itoa(k.Seeds), "--json"}})
 	if err != nil {
 		return seen{}, err
 	}
