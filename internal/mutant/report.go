@@ -37,7 +37,7 @@ func totals(results []Result) string {
 		n[results[i].Verdict]++
 		took += results[i].Took
 	}
-	return fmt.Sprintf("%d mutants: %d killed, %d survived, %d broken, in %.0f s", len(results), n[Killed], n[Survived], n[Broken], took.Seconds())
+	return fmt.Sprintf("%d mutants: %d killed, %d survived, %d broken, %.0f s of work", len(results), n[Killed], n[Survived], n[Broken], took.Seconds())
 }
 
 // WriteTable writes the results for a terminal.

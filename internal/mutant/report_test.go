@@ -27,7 +27,7 @@ func TestReports(t *testing.T) {
 R04-a   R4    TestA, TestB, 2 more (by its time limit)  1.5
 R04-a   R4    SURVIVED                                  1.0
 R04-a   R4    BROKEN: test b TestB                      0.0
-3 mutants: 1 killed, 1 survived, 1 broken, in 2 s
+3 mutants: 1 killed, 1 survived, 1 broken, 2 s of work
 `},
 		"markdown": {func(b *strings.Builder) error { return WriteMarkdown(b, someResults()) }, `| rule | what is wrong | killed by |
 |---|---|---|
@@ -35,7 +35,7 @@ R04-a   R4    BROKEN: test b TestB                      0.0
 | R4 | a \| b | SURVIVED |
 | R4 | a \| b | BROKEN: test b TestB |
 
-3 mutants: 1 killed, 1 survived, 1 broken, in 2 s.
+3 mutants: 1 killed, 1 survived, 1 broken, 2 s of work.
 `},
 		"JSON": {func(b *strings.Builder) error { return WriteJSON(b, someResults()[1:2]) }, `{
   "mutants": [
