@@ -39,7 +39,9 @@ type commands struct {
 	Stop       stopCmd       `cmd:"" help:"Withdraw what is not yet sent."`
 	Resolve    resolveCmd    `cmd:"" help:"Decide what waits for a person: shows the possible answers, or takes one."`
 	Remind     remindCmd     `cmd:"" help:"Send new links and codes to the people who were asked."`
+	Simulate   simulateCmd   `cmd:"" help:"Play the product against an adversary, seed after seed, and check every rule."`
 	Bench      benchCmd      `cmd:"" help:"Run many runs through a laptop and count what each costs."`
+	Load       loadCmd       `cmd:"" help:"Put more on a laptop than a day brings, and judge what came of it."`
 	Accept     acceptCmd     `cmd:"" help:"Accept a restored ledger: everything open becomes unknown."`
 }
 
