@@ -161,18 +161,16 @@ func (l *Ledger) orphan(ctx context.Context, id operation.ID, c operation.Conten
 
 // eachContent sets one expiry on content and filled content; at 0 keeps them.
 func (l *Ledger) eachContent(ctx context.Context, pk string, at operation.Time) error {
-	for _, prefix := range []string{"content#", "filled#"} {
-		its, err := l.under(ctx, pk, prefix, "pk, sk, "+TTLAttribute)
-		if err != nil {
-			return err
+	its, err := l.list(ctx, pk, "pk = :pk AND sk BETWEEN :first AND :last", item{":first": str("content#"), ":last": str("filled#~")}, "pk, sk, "+TTLAttribute)
+	if err != nil {
+		return err
+	}
+	for _, it := range its {
+		if (it[TTLAttribute] != nil) == (at != 0) {
+			continue
 		}
-		for _, it := range its {
-			if (it[TTLAttribute] != nil) == (at != 0) {
-				continue
-			}
-			if err := l.setExpiry(ctx, key{textOf(it, "pk"), textOf(it, "sk")}, at); err != nil {
-				return err
-			}
+		if err := l.setExpiry(ctx, key{textOf(it, "pk"), textOf(it, "sk")}, at); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -180,11 +178,16 @@ func (l *Ledger) eachContent(ctx context.Context, pk string, at operation.Time) 
 
 // under lists the items of one partition whose sort key starts with prefix, in order, consistently.
 func (l *Ledger) under(ctx context.Context, pk, prefix, attributes string) ([]item, error) {
+	return l.list(ctx, pk, "pk = :pk AND begins_with(sk, :prefix)", item{":prefix": str(prefix)}, attributes)
+}
+
+// list is a part of one partition, in order, consistently.
+func (l *Ledger) list(ctx context.Context, pk, which string, values item, attributes string) ([]item, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	values[":pk"] = str(pk)
 	in := &dynamodb.QueryInput{TableName: &l.Table, ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: l.capacity(),
-		KeyConditionExpression:    aws.String("pk = :pk AND begins_with(sk, :prefix)"),
-		ExpressionAttributeValues: item{":pk": str(pk), ":prefix": str(prefix)}}
+		KeyConditionExpression: &which, ExpressionAttributeValues: values}
 	if attributes != "" {
 		in.ProjectionExpression = &attributes
 	}
@@ -192,7 +195,7 @@ func (l *Ledger) under(ctx context.Context, pk, prefix, attributes string) ([]it
 	for {
 		out, err := l.Client.Query(ctx, in)
 		if err != nil {
-			return nil, fmt.Errorf("list %s/%s: %w", pk, prefix, meaning(err))
+			return nil, fmt.Errorf("list %s: %w", pk, meaning(err))
 		}
 		l.count("Query", out.ConsumedCapacity)
 		all = append(all, out.Items...)

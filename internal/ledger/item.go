@@ -3,10 +3,8 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	json2 "github.com/go-json-experiment/json"
@@ -77,51 +75,84 @@ func ringName(slot int64) string { return "write_id_" + strconv.FormatInt(slot%w
 
 // item is the record as a new item.
 func (r *record) item() item {
-	it := r.attributes()
+	it := make(item, len(columns)+2)
 	it["pk"], it["sk"] = str(r.pk), str(r.sk)
-	return it
-}
-
-// attributes are all of the record's own but the key; what is not set is absent.
-func (r *record) attributes() item {
-	it := item{"v": num(schemaVersion), "kind": str(r.kind), "doc": str(string(r.doc)), "rev": num(r.rev),
-		"epoch": num(r.epoch), "status": str(r.status), "inbox": emptyMap(), ringName(r.rev): str(r.writeID())}
-	for name, v := range map[string]string{"owner": r.owner, "flow": r.flow, "question": r.question} {
-		if v != "" {
-			it[name] = str(v)
+	for i := range columns {
+		if v := columns[i].of(r); v != nil {
+			it[columns[i].name] = v
 		}
 	}
-	if r.due != 0 {
-		it["due_shard"], it["due"] = str(shardOf(r.pk)), str(r.due.String())
-	}
+	it[ringName(r.rev)] = str(r.writeID())
 	return it
 }
 
-// optional are the attributes that a write must remove where it does not set them. The ring of write ids is not
-// among them: older ones stay.
-var optional = [...]string{"due", "due_shard", "flow", "owner", "question"}
+// column is an attribute that every write of a record sets, or removes where the record has nothing for it.
+type column struct {
+	name, sharp, colon string // the name, and what stands for it and for its value in an expression
+	of                 func(*record) types.AttributeValue
+}
 
-// update sets the record's attributes over an older revision.
+func columnOf(name string, of func(*record) types.AttributeValue) column {
+	return column{name, "#" + name, ":" + name, of}
+}
+
+// columns are all but the key and the ring of write ids, of which a write sets one and leaves the older ones.
+var columns = [...]column{
+	columnOf("doc", func(r *record) types.AttributeValue { return str(string(r.doc)) }),
+	columnOf("due", func(r *record) types.AttributeValue { return set(r.due.String()) }),
+	columnOf("due_shard", func(r *record) types.AttributeValue {
+		if r.due == 0 {
+			return nil
+		}
+		return str(shardOf(r.pk))
+	}),
+	columnOf("epoch", func(r *record) types.AttributeValue { return num(r.epoch) }),
+	columnOf("flow", func(r *record) types.AttributeValue { return set(r.flow) }),
+	columnOf("inbox", func(*record) types.AttributeValue { return emptyMap() }),
+	columnOf("kind", func(r *record) types.AttributeValue { return str(r.kind) }),
+	columnOf("owner", func(r *record) types.AttributeValue { return set(r.owner) }),
+	columnOf("question", func(r *record) types.AttributeValue { return set(r.question) }),
+	columnOf("rev", func(r *record) types.AttributeValue { return num(r.rev) }),
+	columnOf("status", func(r *record) types.AttributeValue { return str(r.status) }),
+	columnOf("v", func(*record) types.AttributeValue { return num(schemaVersion) }),
+}
+
+// set is a text, or nothing.
+func set(text string) types.AttributeValue {
+	if text == "" {
+		return nil
+	}
+	return str(text)
+}
+
+// update sets the record's attributes over an older revision. The values leave room for those of a condition.
 func (r *record) update() (expression string, names map[string]string, values item) {
-	set, names, values := []string{}, map[string]string{}, item{}
-	its := r.attributes()
-	for _, name := range slices.Sorted(maps.Keys(its)) {
-		set = append(set, "#"+name+" = :"+name)
-		names["#"+name], values[":"+name] = name, its[name]
-	}
-	var remove []string
-	for _, name := range optional {
-		if _, ok := its[name]; !ok {
-			remove = append(remove, "#"+name)
-			names["#"+name] = name
+	ring := ringName(r.rev)
+	names, values = make(map[string]string, len(columns)+1), make(item, 2*len(columns))
+	put, remove := make([]byte, 0, expressionBytes), make([]byte, 0, expressionBytes)
+	put = append(put, "SET #"+ring+" = :"+ring...)
+	names["#"+ring], values[":"+ring] = ring, str(r.writeID())
+	for i := range columns {
+		c := &columns[i]
+		names[c.sharp] = c.name
+		if v := c.of(r); v != nil {
+			values[c.colon] = v
+			put = append(append(append(append(put, ", "...), c.sharp...), " = "...), c.colon...)
+			continue
 		}
+		if len(remove) > 0 {
+			remove = append(remove, ", "...)
+		}
+		remove = append(remove, c.sharp...)
 	}
-	expression = "SET " + strings.Join(set, ", ")
 	if len(remove) > 0 {
-		expression += " REMOVE " + strings.Join(remove, ", ")
+		put = append(append(put, " REMOVE "...), remove...)
 	}
-	return expression, names, values
+	return string(put), names, values
 }
+
+// expressionBytes has room for an update expression.
+const expressionBytes = 256
 
 // recordOf reads an item and refuses what this release does not write.
 func recordOf(it item) (record, error) {

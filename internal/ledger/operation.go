@@ -91,6 +91,14 @@ func (l *Ledger) Operation(ctx context.Context, id operation.ID) (operation.Oper
 // Update writes next over seen: Written, or Lost with the operation as another writer left it. On an error the
 // write may stand (ErrUnclear, ErrThrottled): read again before acting, and never send on it.
 func (l *Ledger) Update(ctx context.Context, seen, next operation.Operation) (Result[operation.Operation], error) {
+	if err := l.recheck(ctx); err != nil {
+		return Result[operation.Operation]{}, fmt.Errorf("update %s: %w", seen.ID, err)
+	}
+	return l.update(ctx, seen, next)
+}
+
+// update is Update without another look at the table.
+func (l *Ledger) update(ctx context.Context, seen, next operation.Operation) (Result[operation.Operation], error) {
 	if err := l.reopen(ctx, &seen, &next); err != nil {
 		return Result[operation.Operation]{}, err
 	}

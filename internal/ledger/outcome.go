@@ -30,7 +30,7 @@ func (l *Ledger) RecordOutcome(ctx context.Context, seen operation.Operation, at
 		if err != nil {
 			return Result[operation.Operation]{}, fmt.Errorf("record %s: %w", attempt, err)
 		}
-		res, err := l.Update(ctx, seen, next)
+		res, err := l.update(ctx, seen, next) // what was seen is written down wherever its attempt is known
 		switch {
 		case errors.Is(err, ErrTooLarge):
 			return l.toInbox(ctx, seen.ID, attempt, fact)

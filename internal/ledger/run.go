@@ -64,6 +64,9 @@ func (l *Ledger) Run(ctx context.Context, id operation.RunID) (operation.Run, er
 
 // UpdateRun writes next over seen: Written, or Lost with the run as another writer left it.
 func (l *Ledger) UpdateRun(ctx context.Context, seen, next operation.Run) (Result[operation.Run], error) {
+	if err := l.recheck(ctx); err != nil {
+		return Result[operation.Run]{}, wrap("update", string(seen.ID), err)
+	}
 	res, err := replace(ctx, l, runs(), seen, next, revision)
 	return res, wrap("update", string(seen.ID), err)
 }

@@ -262,7 +262,7 @@ func (l *Ledger) doubtOne(ctx context.Context, op operation.Operation, s Stack, 
 		if !open {
 			return false, nil
 		}
-		res, err := l.Update(ctx, op, next)
+		res, err := l.update(ctx, op, next)
 		if err != nil || res.Verdict == Written {
 			return err == nil, err
 		}

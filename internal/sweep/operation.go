@@ -68,10 +68,12 @@ func passed(op *operation.Operation, p operation.Policy, now operation.Time) *op
 func (s *Sweep) carryOn(ctx context.Context, op *operation.Operation) error {
 	var failed []error
 	var ended operation.RunID
-	open := false
+	open, missing := false, 0
 	for _, id := range op.Runs {
 		run, err := s.Store.Run(ctx, id)
 		switch {
+		case errors.Is(err, ledger.ErrNotFound):
+			missing++
 		case err != nil:
 			failed = append(failed, err)
 		case !run.Ended():
@@ -81,10 +83,25 @@ func (s *Sweep) carryOn(ctx context.Context, op *operation.Operation) error {
 			ended = id
 		}
 	}
-	if !open && ended != "" && op.Step.Action != operation.ActionDone {
+	switch {
+	case missing == len(op.Runs):
+		failed = append(failed, s.letGo(ctx, op))
+	case !open && ended != "" && op.Step.Action != operation.ActionDone:
 		failed = append(failed, s.Launcher.Settle(ctx, ended))
 	}
 	return errors.Join(failed...)
+}
+
+// letGo withdraws what was made for a run that a crash left out, such as that of a deliberate second: nobody would ever
+// be asked about it. Nothing of it was sent; whoever asked for it was told that it is not clear whether it was done.
+func (s *Sweep) letGo(ctx context.Context, op *operation.Operation) error {
+	f := operation.Withdrawn{At: s.now(), How: "its run was never made"}
+	next, refused := operation.Apply(op, f, s.Policy(op))
+	if refused != nil {
+		return refused
+	}
+	_, err := s.Store.Update(ctx, *op, *next)
+	return err
 }
 
 // escalateAfter is how long a question may wait before those above are told too.

@@ -276,3 +276,20 @@ func TestAuditStopsInTime(t *testing.T) {
 		t.Errorf("%+v, %v; want more left", r, err)
 	}
 }
+
+// The operation of a deliberate second whose run a crash left out is withdrawn: nobody would ever be asked about it.
+func TestR07_AnOperationWithoutItsRunIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	run := y.run(nil)
+	orphan := y.operation([]operation.RunID{"run_never_made"})
+	shared := y.operation([]operation.RunID{"run_never_made", run.ID})
+	y.stages(run.ID, shared.ID)
+	y.later(5 * time.Hour)
+	if op := y.operationNow(orphan.ID); op.Status != operation.StatusDeclined || op.Reason != operation.ReasonWithdrawn {
+		t.Errorf("%s for %q; want declined, withdrawn", op.Status, op.Reason)
+	}
+	if op := y.operationNow(shared.ID); op.Status != operation.StatusProposed {
+		t.Errorf("what another run waits for is %s; want proposed", op.Status)
+	}
+}
