@@ -161,7 +161,7 @@ func (l *Ledger) orphan(ctx context.Context, id operation.ID, c operation.Conten
 
 // eachContent sets one expiry on content and filled content; at 0 keeps them.
 func (l *Ledger) eachContent(ctx context.Context, pk string, at operation.Time) error {
-	its, err := l.list(ctx, pk, "pk = :pk AND sk BETWEEN :first AND :last", item{":first": str("content#"), ":last": str("filled#~")}, "pk, sk, "+TTLAttribute)
+	its, err := l.list(ctx, pk, "pk = :pk AND sk BETWEEN :sk_first AND :sk_last", item{":sk_first": str("content#"), ":sk_last": str("filled#~")}, "pk, sk, "+TTLAttribute)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (r *Runner) Plan(ctx context.Context, in execution.Travel) (execution.Trave
 	if err := r.carryOut(ctx, v, ev, out); err != nil {
 		return execution.Travel{}, err
 	}
-	return r.planned(v), r.markPlanned(ctx, ev, out)
+	return r.planned(v), r.markPlanned(ctx, v.run.ID, ev, out)
 }
 
 func eventOf(ev operation.Event) compile.Event {
@@ -282,12 +282,15 @@ func (r *Runner) relate(ctx context.Context, v *view, op *operation.Operation) e
 	return fmt.Errorf("%s is written by many at once; planning is tried again", op.ID)
 }
 
-// markPlanned closes the event once every matched flow has its run.
-func (r *Runner) markPlanned(ctx context.Context, ev operation.Event, out compile.Planned) error {
+// markPlanned closes the event once every matched flow has its run; the one that was planned has.
+func (r *Runner) markPlanned(ctx context.Context, planned operation.RunID, ev operation.Event, out compile.Planned) error {
 	if ev.Status != operation.EventReceived {
 		return nil
 	}
 	for _, id := range ev.Runs {
+		if id == planned {
+			continue
+		}
 		if _, err := r.Store.Run(ctx, id); err != nil {
 			return nil // the sweep makes what a crash left out, and closes the event then
 		}
