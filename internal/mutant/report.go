@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,13 +19,24 @@ func (r *Result) by() string {
 	case Broken:
 		return "BROKEN: " + r.Killer
 	}
-	names := r.By
-	if len(names) > namesMax {
-		names = append(names[:namesMax:namesMax], fmt.Sprintf("%d more", len(r.By)-namesMax))
+	names := outermost(r.By)
+	if more := len(names) - namesMax; more > 0 {
+		names = append(names[:namesMax:namesMax], fmt.Sprintf("%d more", more))
 	}
 	out := strings.Join(names, ", ")
 	if r.Timeout {
 		out += " (by its time limit)"
+	}
+	return out
+}
+
+// outermost are the tests by the names of their functions, each once.
+func outermost(by []string) []string {
+	var out []string
+	for _, name := range by {
+		if name, _, _ = strings.Cut(name, "/"); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
 	}
 	return out
 }

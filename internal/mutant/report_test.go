@@ -11,7 +11,7 @@ import (
 func someResults() []Result {
 	a := Mutant{Name: "R04-a", Rule: 4, Wrong: "a | b", Harm: "Two e-mails."}
 	return []Result{
-		{Mutant: &a, Verdict: Killed, By: []string{"TestA", "TestB", "TestC", "TestD"}, Killer: "test a TestA", Timeout: true, Took: 1500 * time.Millisecond},
+		{Mutant: &a, Verdict: Killed, By: []string{"TestA/one", "TestA/two", "TestB", "TestC", "TestD"}, Killer: "test a TestA", Timeout: true, Took: 1500 * time.Millisecond},
 		{Mutant: &a, Took: time.Second},
 		{Mutant: &a, Verdict: Broken, Killer: "test b TestB", Detail: "it does not compile"},
 	}
