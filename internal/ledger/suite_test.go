@@ -51,6 +51,7 @@ func TestCaseB013_LostReplyOthers(t *testing.T)     { one(t) }
 func TestCaseB013_LostReplyOvertook(t *testing.T)   { one(t) }
 func TestCaseB013_LostCreate(t *testing.T)          { one(t) }
 func TestR01_NoAnswerAtAll(t *testing.T)            { one(t) }
+func TestR07_RunWithItsOperation(t *testing.T)      { one(t) }
 func TestCaseB020_LateHolder(t *testing.T)          { one(t) }
 func TestCaseB028_ConfirmedIsFinal(t *testing.T)    { one(t) }
 func TestR05_ContentIsCheckedAtRead(t *testing.T)   { one(t) }

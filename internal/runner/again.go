@@ -215,10 +215,10 @@ func (r *Runner) Second(ctx context.Context, id operation.RunID, stage, nonce st
 	if err != nil {
 		return v.run, err
 	}
-	if err := r.keepSecond(ctx, v, &run, at, fz); err != nil {
+	if err := r.planSecond(ctx, v, &run, at, fz); err != nil {
 		return v.run, err
 	}
-	res, err := r.Store.CreateRun(ctx, run)
+	res, err := r.Store.CreateRunWith(ctx, run, fz.op, fz.content)
 	if err != nil {
 		return v.run, err
 	}
@@ -264,7 +264,7 @@ func (r *Runner) freezeSecond(ctx context.Context, ev operation.Event, v *view, 
 	return frozen{}, fmt.Errorf("%w: the event is not planned into %s any more (%s)", ErrNotAgain, stage, out.Reason)
 }
 
-func (r *Runner) keepSecond(ctx context.Context, v *view, run *operation.Run, at int, fz frozen) error {
+func (r *Runner) planSecond(ctx context.Context, v *view, run *operation.Run, at int, fz frozen) error {
 	plan := v.plan
 	plan.Stages = append(plan.Stages[:0:0], plan.Stages[:at+1]...)
 	plan.Stages[at].Operation = fz.op.ID
@@ -283,8 +283,7 @@ func (r *Runner) keepSecond(ctx context.Context, v *view, run *operation.Run, at
 		}
 	}
 	run.Stages[at].Operation, run.Stages[at].Conflict, run.Stages[at].Reused = fz.op.ID, false, false
-	_, err = r.Store.CreateOperation(ctx, fz.op, fz.content)
-	return err
+	return nil
 }
 
 // CarryOut does what the latest decision about a run asks for on its operations.

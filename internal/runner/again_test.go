@@ -271,14 +271,14 @@ func TestSecondIsOneByItsNonce(t *testing.T) {
 	}
 }
 
-// A crash after the second operation was made and before its run was: the same click makes the run, and no third one.
+// A crash before the second operation is made with its run leaves neither: the same click makes both, and no third one.
 func TestR09_SecondCrashesBeforeItsRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	run := b.approved()
 	b.execute(run.ID)
 	b.Faults.Set(func(op string, req []byte) apptest.Fault {
-		if op == "PutItem" && strings.Contains(string(req), `"sk":{"S":"run"}`) {
+		if op == "TransactWriteItems" && strings.Contains(string(req), `"sk":{"S":"run"}`) {
 			return apptest.Fault{Code: "InternalServerError"}
 		}
 		return apptest.Fault{}
@@ -287,6 +287,9 @@ func TestR09_SecondCrashesBeforeItsRun(t *testing.T) {
 		t.Fatal("no error")
 	}
 	b.Faults.Set(nil)
+	if n := len(b.everything()); n != 4 { // an event, a run, two operations
+		t.Errorf("%d records after the crash, want 4", n)
+	}
 	second, err := b.Second(t.Context(), run.ID, "first", "n1", owner)
 	apptest.Must(t, err)
 	b.is(b.stage(second.ID, "first"), operation.StatusProposed, "")

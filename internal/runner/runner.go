@@ -20,7 +20,7 @@ import (
 // Store is the part of the ledger that running needs.
 type Store interface {
 	Run(context.Context, operation.RunID) (operation.Run, error)
-	CreateRun(context.Context, operation.Run) (ledger.Result[operation.Run], error)
+	CreateRunWith(ctx context.Context, run operation.Run, op operation.Operation, content []byte) (ledger.Result[operation.Run], error)
 	UpdateRun(ctx context.Context, seen, next operation.Run) (ledger.Result[operation.Run], error)
 	Operation(context.Context, operation.ID) (operation.Operation, error)
 	Update(ctx context.Context, seen, next operation.Operation) (ledger.Result[operation.Operation], error)

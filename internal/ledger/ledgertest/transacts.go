@@ -16,6 +16,7 @@ import (
 func transactCases() map[string]func(*testing.T, *bench) {
 	return map[string]func(*testing.T, *bench){
 		"R01_DecideTogether":           decideTogether,
+		"R07_RunWithItsOperation":      runWithOperation,
 		"CaseB014_MismatchIsUnclear":   mismatchIsUnclear,
 		"CaseB014_SameTokenRepeated":   sameTokenRepeated,
 		"CaseB016_InProgress":          inProgress,
