@@ -8,6 +8,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -60,7 +61,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 func options(t *tally, log *slog.Logger) local.Options {
 	o := local.Options{
 		Flows: bench.Flows(), Targets: bench.Targets(), Sims: sim.FS, Sources: sources.Files(), Seed: local.NewSeed(),
-		Destinations: map[string]target.Destination{}, OnAnswer: t.answered, Log: log,
+		Destinations: map[string]target.Destination{}, OnAnswer: t.answered, Log: log, Outside: local.Outside{Secrets: secrets()},
 	}
 	if dir := os.Getenv("DATA_DIR"); dir != "" {
 		o.Dir = filepath.Join(dir, "holdfast")
@@ -70,6 +71,13 @@ func options(t *tally, log *slog.Logger) local.Options {
 		o.Destinations[name] = at
 	}
 	return o
+}
+
+// secrets are the same in every run, so that operations have the same ids and meet the same faults of one seed. Nothing
+// here leaves the machine.
+func secrets() local.Secrets {
+	const open = "this is no secret: peers on loopback"
+	return local.Secrets{"identity-key": open, "code-key": open, "sources/standard": "whsec_" + base64.StdEncoding.EncodeToString([]byte(open))}
 }
 
 func serve(ctx context.Context, p *peer) error {

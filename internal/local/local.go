@@ -97,6 +97,7 @@ type Local struct {
 
 	options   Options
 	functions *functions
+	turns     *turns       // nil where calls wait for other machines, which takes nobody's time
 	front     http.Handler // hooks and pages
 	admission admission
 	sources   []source.Config
@@ -126,6 +127,9 @@ func Start(ctx context.Context, o Options) (*Local, error) {
 	}
 	l.functions = newFunctions(l.Clock)
 	l.functions.onAnswer = o.OnAnswer
+	if l.ownDynamo() && o.Outside.States == nil {
+		l.turns = newTurns(o.Dir != "")
+	}
 	if err := l.start(ctx); err != nil {
 		close(l.done)
 		return nil, errors.Join(err, l.Close())
@@ -288,9 +292,9 @@ func (l *Local) startHandlers(ctx context.Context) error {
 
 func (l *Local) dial() wire.Dial {
 	if d := l.options.Outside.Dial; d != nil {
-		return d
+		return l.turns.lending(d)
 	}
-	return (&net.Dialer{}).DialContext
+	return l.turns.lending((&net.Dialer{}).DialContext)
 }
 
 func (l *Local) base(ctx context.Context, fold ledger.Fold) (*app.Base, error) {

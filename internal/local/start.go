@@ -44,7 +44,7 @@ func (l *Local) startStates() error {
 		return err
 	}
 	l.States, err = states.New(states.Options{
-		Clock: l.Clock, Invoker: l.functions, NewToken: func() string { return l.newID("t") }, Random: rand.Float64,
+		Clock: l.Clock, Invoker: queued{l.functions, l.turns}, MaxCalls: callsMax, NewToken: func() string { return l.newID("t") }, Random: rand.Float64,
 		Machines: map[string][]byte{machineName: definition},
 	})
 	if err != nil {
@@ -54,6 +54,10 @@ func (l *Local) startStates() error {
 	l.Addresses.States, err = l.listen(l.States)
 	return err
 }
+
+// callsMax is how many calls of the state machine may wait for their turn or work. The states' own time limits go on while
+// they wait; so many are through long before that.
+const callsMax = 10_000
 
 // addFunctions registers every function of the template with its handler and time limit. One without the other is an
 // error: local must not run less, or more, than what is deployed.
