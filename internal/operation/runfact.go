@@ -23,6 +23,7 @@ const (
 	ReasonAnswered     Reason = "answered"
 	ReasonLaunch       Reason = "launch"
 	ReasonFlowMissing  Reason = "flow_missing"
+	ReasonEventMissing Reason = "event_missing" // the event, or its body, is not in the ledger
 	ReasonStateFailed  Reason = "state_failed"
 	ReasonSameKey      Reason = "same_key_other_content" // another event already asked for this, with other content
 	ReasonStageWaits   Reason = "waits_for_stage"        // an earlier stage of the run is not settled

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"holdfast/internal/execution"
@@ -37,6 +38,10 @@ func (r *Runner) Plan(ctx context.Context, in execution.Travel) (execution.Trave
 		return r.planned(v), nil
 	}
 	ev, err := r.Store.Event(ctx, v.run.Event)
+	if errors.Is(err, ledger.ErrNotFound) {
+		_, err := r.holdNew(ctx, v, operation.ReasonEventMissing)
+		return r.planned(v), err
+	}
 	if err != nil {
 		return execution.Travel{}, err
 	}
@@ -46,6 +51,10 @@ func (r *Runner) Plan(ctx context.Context, in execution.Travel) (execution.Trave
 		return r.planned(v), err
 	}
 	body, err := r.Store.Payload(ctx, ev.ID, ev.Payload)
+	if notTheBytes(err) {
+		_, err := r.holdNew(ctx, v, operation.ReasonEventMissing)
+		return r.planned(v), err
+	}
 	if err != nil {
 		return execution.Travel{}, err
 	}
