@@ -164,6 +164,9 @@ func (r *Runner) Stop(ctx context.Context, id operation.RunID, by operation.Pers
 	if err := r.stopRun(ctx, v, by, how); err != nil {
 		return nil, err
 	}
+	if err := r.adopt(ctx, v); err != nil {
+		return nil, err
+	}
 	return r.withdraw(ctx, v, by, how)
 }
 

@@ -1,12 +1,14 @@
 package runner_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"holdfast/internal/app/apptest"
+	"holdfast/internal/execution"
 	"holdfast/internal/operation"
 )
 
@@ -30,5 +32,32 @@ func TestR07_ARunWithoutItsEventIsAskedAbout(t *testing.T) {
 				t.Error("nobody is asked")
 			}
 		})
+	}
+}
+
+// A run that is stopped before Plan has come to its end keeps nothing that nobody looks after: what was made so far is
+// its own, and is withdrawn.
+func TestR07_WhatAStoppedPlanHadMadeIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, run := b.event(goodBody)
+	b.Faults.Set(func(op string, req []byte) apptest.Fault {
+		if op == "UpdateItem" && strings.Contains(string(req), `"sk":{"S":"run"}`) {
+			return apptest.Fault{Code: "InternalServerError"}
+		}
+		return apptest.Fault{}
+	})
+	if _, err := b.Plan(t.Context(), execution.Travel{Run: run.ID}); err == nil {
+		t.Fatal("planned; want the stages not written")
+	}
+	b.Faults.Set(nil)
+	_, err := b.Stop(t.Context(), run.ID, owner, "not wanted")
+	apptest.Must(t, err)
+	got := b.runIs(run.ID, operation.RunStopped, operation.ReasonWithdrawn)
+	if len(got.Stages) != 2 {
+		t.Fatalf("%d stages are its own; want 2", len(got.Stages))
+	}
+	for _, s := range got.Stages {
+		b.is(b.op(s.Operation), operation.StatusDeclined, operation.ReasonWithdrawn)
 	}
 }

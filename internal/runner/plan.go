@@ -153,7 +153,13 @@ func (r *Runner) makeOperations(ctx context.Context, v *view, ev operation.Event
 // keepStages writes the stages on the run, again from what others left: the sweep postpones a run while it is planned.
 func (r *Runner) keepStages(ctx context.Context, v *view, refs []operation.StageRef) error {
 	for range claimRaces {
-		if len(v.run.Stages) > 0 || v.run.Ended() {
+		switch {
+		case v.run.Ended(): // while it was planned
+			if err := r.adopt(ctx, v); err != nil {
+				return err
+			}
+			return r.letGo(ctx, v)
+		case len(v.run.Stages) > 0:
 			return nil
 		}
 		run := v.run

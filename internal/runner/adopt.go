@@ -1,0 +1,64 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"holdfast/internal/ledger"
+	"holdfast/internal/operation"
+)
+
+// adopt gives a run that was ended before Plan came to its end the operations that its plan had made by then: they are
+// nobody's otherwise (R7). It changes nothing on a run that goes on, which Plan finishes, nor on one that has its stages.
+func (r *Runner) adopt(ctx context.Context, v *view) error {
+	for range claimRaces {
+		if len(v.run.Stages) > 0 || !v.run.Ended() {
+			return nil
+		}
+		refs, err := r.madeSoFar(ctx, v)
+		if err != nil || len(refs) == 0 {
+			return err
+		}
+		run := v.run
+		run.Stages = refs
+		res, err := r.Store.UpdateRun(ctx, v.run, run)
+		if err != nil {
+			return err
+		}
+		v.run = res.Current
+		if won(res.Verdict) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is written by many at once; the sweep looks after it", v.run.ID)
+}
+
+// madeSoFar are the stages of the run's pinned plan whose operations were made for it, with their operations read.
+func (r *Runner) madeSoFar(ctx context.Context, v *view) ([]operation.StageRef, error) {
+	raw, err := r.Store.Plan(ctx, v.run.ID)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, &v.plan); err != nil {
+		return nil, fmt.Errorf("read the plan of %s: %w", v.run.ID, err)
+	}
+	var refs []operation.StageRef
+	for _, s := range v.plan.Stages {
+		err := r.reload(ctx, v, s.Operation)
+		switch {
+		case errors.Is(err, ledger.ErrNotFound):
+			continue
+		case err != nil:
+			return nil, err
+		case v.ops[s.Operation].Content.Digest != v.plan.Content[s.Name]:
+			continue // somebody else's content under this key
+		}
+		refs = append(refs, operation.StageRef{Name: s.Name, Operation: s.Operation, After: s.After, AfterSettled: s.AfterSettled, OnFailed: s.OnFailed})
+	}
+	return refs, nil
+}
