@@ -172,7 +172,7 @@ func TestR10_RepeatedIDHeaderIsHeldInEveryShape(t *testing.T) {
 }
 
 // Genuine but too large is a fact that is recorded and held; not genuine is refused whatever its size.
-func TestR9_OversizeIsVerifiedAndHandedOverUnparsed(t *testing.T) {
+func TestR09_OversizeIsVerifiedAndHandedOverUnparsed(t *testing.T) {
 	t.Parallel()
 	body := `{"type":"` + strings.Repeat("x", source.BodyBytesMax) + `"}`
 	h := hook{source: "standard", id: "msg_1", body: body}
