@@ -55,6 +55,7 @@ var chancers = map[string]string{
 	"internal/local/dynamo":             "a server makes the ids of its requests and tables",
 	"internal/local/dynamo/conformance": "names tables on an endpoint that others may use too",
 	"internal/local/simtarget":          "seeded: a target's own ids, and faults that strike by chance",
+	"internal/sim":                      "seeded: the ids and codes of simulated processes",
 }
 
 var timeReads = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
