@@ -38,10 +38,13 @@ func (l *Local) gateway(r samtemplate.Route) http.Handler {
 			message(w, http.StatusRequestHeaderFieldsTooLarge, "Request Header Fields Too Large")
 			return
 		}
+		if l.behind(r.Function) {
+			unavailable(w)
+			return
+		}
 		leave, ok := l.admission.enter(req.ContentLength)
 		if !ok {
-			w.Header().Set("Retry-After", retryAfterS)
-			message(w, http.StatusServiceUnavailable, "Service Unavailable")
+			unavailable(w)
 			return
 		}
 		defer leave()
@@ -95,6 +98,12 @@ const internalError = "Internal Server Error"
 // message is an answer of the gateway's own.
 func message(w http.ResponseWriter, status int, text string) {
 	writeJSON(w, status, map[string]string{"message": text})
+}
+
+// unavailable tells a sender to come again.
+func unavailable(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", retryAfterS)
+	message(w, http.StatusServiceUnavailable, "Service Unavailable")
 }
 
 func notFound(w http.ResponseWriter, _ *http.Request) {

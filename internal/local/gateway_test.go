@@ -274,6 +274,32 @@ func TestOverload(t *testing.T) {
 	}
 }
 
+// While as many runs wait as may, notifications are told to come again, and pages are served.
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	l, _ := edge(t, func(context.Context, request) (response, error) { return response{StatusCode: 200}, nil })
+	l.functions.add(webhookFunction, func(context.Context, request) (response, error) { return response{StatusCode: 200}, nil }, 1<<62)
+	answer := func(function string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		l.gateway(samtemplate.Route{Method: http.MethodPost, Path: "/", Function: function}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
+		return w
+	}
+	l.functions.busy.Store(backlogMax)
+	if w := answer(webhookFunction); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("a notification: %d %v", w.Code, w.Header())
+	}
+	if w := answer("Echo"); w.Code != 200 {
+		t.Errorf("a page: %d", w.Code)
+	}
+	l.functions.busy.Store(backlogMax - 1)
+	if w := answer(webhookFunction); w.Code != 200 {
+		t.Errorf("one less: %d", w.Code)
+	}
+	if backlogMax >= callsMax {
+		t.Error("runs are taken in that the state machine cannot call functions for")
+	}
+}
+
 func TestAdmissionCountsBytes(t *testing.T) {
 	t.Parallel()
 	var a admission
