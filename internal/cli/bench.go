@@ -78,6 +78,7 @@ func measure(ctx context.Context, o bench.Options, s *streams) (bench.Result, er
 	var counter bench.Counter
 	lo.OnCall = counter.Call
 	lo.Log = slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	local.CollectLess()
 	l, err := local.Start(ctx, lo)
 	if err != nil {
 		return bench.Result{}, err

@@ -100,6 +100,7 @@ func (c *localCmd) Run(ctx context.Context, s *streams) error {
 		level = slog.LevelInfo
 	}
 	o.Log = slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: level}))
+	local.CollectLess()
 	l, err := local.Start(ctx, o)
 	if err != nil {
 		return err

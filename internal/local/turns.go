@@ -13,7 +13,8 @@ import (
 // How many calls of the state machine work at once. More would only take the machine's time from each other, and from
 // the notifications, which take no turn: a sender waits for its answer, a run does not.
 const (
-	turnsPerCPU = 2   // with the ledger in memory
+	turnsPerCPU = 1   // with the ledger in memory: all that a call does then is work, but for what it lends
+	turnsMin    = 2   // one that hangs stops nobody
 	turnsOnDisk = 128 // with a ledger that waits for the disk, where many writes share one wait
 )
 
@@ -32,7 +33,7 @@ func newTurns(disk bool) *turns {
 	if disk {
 		return &turns{free: turnsOnDisk}
 	}
-	return &turns{free: turnsPerCPU * runtime.GOMAXPROCS(0)}
+	return &turns{free: max(turnsPerCPU*runtime.GOMAXPROCS(0), turnsMin)}
 }
 
 // take waits for a turn; a run that has begun goes before a fresh one. It is false when ctx ended first.
