@@ -39,12 +39,12 @@ func (l *Local) gateway(r samtemplate.Route) http.Handler {
 			return
 		}
 		if l.behind(r.Function) {
-			unavailable(w)
+			unavailable(w, req)
 			return
 		}
 		leave, ok := l.admission.enter(req.ContentLength)
 		if !ok {
-			unavailable(w)
+			unavailable(w, req)
 			return
 		}
 		defer leave()
@@ -100,8 +100,10 @@ func message(w http.ResponseWriter, status int, text string) {
 	writeJSON(w, status, map[string]string{"message": text})
 }
 
-// unavailable tells a sender to come again.
-func unavailable(w http.ResponseWriter) {
+// unavailable tells a sender to come again. The body is read to its end and not kept: a sender that is still writing would
+// find the connection broken instead of an answer.
+func unavailable(w http.ResponseWriter, req *http.Request) {
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, req.Body, bodyBytesMax)) // the answer is the same
 	w.Header().Set("Retry-After", retryAfterS)
 	message(w, http.StatusServiceUnavailable, "Service Unavailable")
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -298,6 +299,33 @@ func TestBacklog(t *testing.T) {
 	if backlogMax >= callsMax {
 		t.Error("runs are taken in that the state machine cannot call functions for")
 	}
+}
+
+// A sender that is refused while it writes a large body can write it to its end and gets the answer: on a busy machine it
+// would find a broken connection otherwise.
+func TestRefusalOfALargeBody(t *testing.T) {
+	t.Parallel()
+	l, url := edge(t, func(context.Context, request) (response, error) { return response{StatusCode: 200}, nil })
+	l.admission.requests = requestsMax
+	body := &ended{Reader: bytes.NewReader(bytes.Repeat([]byte("a"), 9<<20))}
+	resp, _ := send(t, http.MethodPost, url+"/hooks/a", nil, body)
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "1" || !body.whole.Load() {
+		t.Errorf("%d %v, written to its end: %v", resp.StatusCode, resp.Header, body.whole.Load())
+	}
+}
+
+// ended notes that it was read to its end.
+type ended struct {
+	io.Reader
+	whole atomic.Bool
+}
+
+func (e *ended) Read(b []byte) (int, error) {
+	n, err := e.Reader.Read(b)
+	if err == io.EOF {
+		e.whole.Store(true)
+	}
+	return n, err
 }
 
 func TestAdmissionCountsBytes(t *testing.T) {
