@@ -34,6 +34,8 @@ type judge struct {
 
 	writes, deliveries, lost, crashes, sends, duplicates, decisions, told, restores int
 	restored, everRestored                                                          bool
+	forgotten                                                                       map[operation.ID]bool // had an effect that a restored copy does not know
+	acceptedAt                                                                      operation.Time
 }
 
 type claim struct {
@@ -62,7 +64,7 @@ func (j *judge) init(w *world) {
 	*j = judge{
 		w: w, reached: map[string]int{}, ops: map[operation.ID]operation.Operation{}, runs: map[operation.RunID]operation.Run{},
 		evs: map[operation.EventID]operation.Event{}, claims: map[*actor]claim{}, sent: map[operation.AttemptID]int{}, expected: map[operation.AttemptID]target.Request{},
-		effects:  map[operation.ID][]effect{},
+		effects: map[operation.ID][]effect{}, forgotten: map[operation.ID]bool{},
 		policyOf: work.Policies(w.lab.profiles, w.lab.config()),
 	}
 }
@@ -99,6 +101,11 @@ func (w *world) backUp() {
 // back makes the judge know what the copy knows.
 func (j *judge) back(m mark) {
 	j.restored, j.everRestored = true, true
+	for id := range j.effects {
+		if _, known := m.ops[id]; !known {
+			j.forgotten[id] = true
+		}
+	}
 	j.ops, j.runs, j.evs = maps.Clone(m.ops), maps.Clone(m.runs), maps.Clone(m.evs)
 	j.runOrder = slices.DeleteFunc(j.runOrder, func(id operation.RunID) bool { _, ok := j.runs[id]; return !ok })
 }
@@ -138,6 +145,16 @@ func (w *world) wrote(_ string, old, new attr.Item) {
 		w.evs[is.Event.ID] = *is.Event
 		w.dueAt(is.Event.Step)
 	}
+}
+
+// anew says that an operation was made for an event from after the acceptance of a copy that had forgotten it: nothing
+// in the ledger can tell that this intention was carried out before. It is outside of what is promised (docs/proof.md).
+func (w *world) anew(op *operation.Operation) bool {
+	if !w.forgotten[op.ID] || len(op.Runs) == 0 {
+		return false
+	}
+	first := w.evs[w.runs[op.Runs[0]].Event]
+	return w.acceptedAt != 0 && first.Occurred >= w.acceptedAt
 }
 
 func (w *world) dueAt(s operation.Step) {

@@ -67,6 +67,11 @@ func (s *sweeper) run() {
 	s.w.backUp()
 	s.w.sweep(`{}`)
 	s.busy = false
+	s.arm()
+}
+
+// arm looks for what is due first.
+func (s *sweeper) arm() {
 	if at, ok := s.w.earliest(); ok {
 		s.due(at)
 	}

@@ -129,7 +129,7 @@ func (w *world) effect(c simtarget.Commit) {
 	}
 	e := effect{Commit: c, attested: slices.ContainsFunc(op.Attempts, func(a operation.Attempt) bool { return a.Attested != nil })}
 	w.tell("%s: effect %s of %s", c.Target, c.Reference, id)
-	if before := w.effects[id]; len(before) > 0 {
+	if before := w.effects[id]; len(before) > 0 && !w.anew(&op) {
 		w.duplicates++
 		w.fail("R3", fmt.Sprintf("%s has a second effect in %s (%s after %s)", id, c.Target, c.Reference, before[0].Reference()))
 	}

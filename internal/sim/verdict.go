@@ -43,7 +43,7 @@ func (w *world) verdict() {
 			w.fail("R12", fmt.Sprintf("%s is confirmed, and nobody found out about another attempt of it", id))
 		case op.Status == operation.StatusConfirmed && n == 0:
 			w.fail("R6", fmt.Sprintf("%s is confirmed with %s, and the target has no effect of it", id, op.Reference))
-		case (op.Status == operation.StatusFailed || op.Status == operation.StatusDeclined) && n > 0:
+		case (op.Status == operation.StatusFailed || op.Status == operation.StatusDeclined) && n > 0 && !w.anew(&op):
 			w.fail("R4", fmt.Sprintf("%s is %s, and the target has its effect", id, op.Status))
 		}
 	}

@@ -184,6 +184,8 @@ func (w *world) acceptIfRestored() {
 		w.tell("accepted: %v", err)
 		if err == nil || errors.Is(err, ledger.ErrRefused) {
 			w.restored = false
+			w.acceptedAt = operation.TimeOf(w.now.Add(-2 * skewMax))
+			w.sweeper.arm()
 			clear(w.processes[:])
 		}
 	})
