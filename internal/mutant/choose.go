@@ -27,6 +27,13 @@ func Only(mutants []Mutant, pattern string) ([]Mutant, error) {
 	return kept, nil
 }
 
+// Alone puts one killer in the place of each mutant's own ones.
+func Alone(mutants []Mutant, k Killer) {
+	for i := range mutants {
+		mutants[i].Killers = []Killer{k}
+	}
+}
+
 // Sample takes n mutants that the seed chooses, in the order of their names. The same seed takes the same ones.
 func Sample(mutants []Mutant, n int, seed uint64) []Mutant {
 	rank := func(m Mutant) string {

@@ -55,6 +55,7 @@ type Killer struct {
 	Package string   // folder from the root; "" for the simulation
 	Tests   []string // names of test functions
 	Seeds   int      // of the simulation
+	First   uint64   // seed of the simulation; 0 leaves it to the simulation
 }
 
 // String is the killer as the file writes it.

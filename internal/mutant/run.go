@@ -39,7 +39,7 @@ type Result struct {
 	By      []string // the tests that failed, or the simulation's words
 	Killer  string   // the killer that turned red or broke
 	Timeout bool     // the killer did not end in its time
-	Detail  string   // for a broken one
+	Detail  string   // why nothing was shown, or what the simulation saw
 	Took    time.Duration
 }
 
@@ -66,6 +66,7 @@ type seen struct {
 	by      []string
 	timeout bool
 	broken  string
+	detail  string
 }
 
 // Control runs the killers on the unchanged tree. All must be green, else no mutant's death would mean anything.
@@ -91,11 +92,13 @@ func (r *Runner) Control(ctx context.Context, mutants []Mutant) error {
 
 // together joins the killers of all mutants: one for each package, and the longest simulation.
 func together(mutants []Mutant) []Killer {
-	tests, seeds := map[string][]string{}, 0
+	tests, long := map[string][]string{}, Killer{}
 	for i := range mutants {
 		for _, k := range mutants[i].Killers {
 			tests[k.Package] = append(tests[k.Package], k.Tests...)
-			seeds = max(seeds, k.Seeds)
+			if k.Seeds > long.Seeds {
+				long = k
+			}
 		}
 	}
 	delete(tests, "")
@@ -105,8 +108,8 @@ func together(mutants []Mutant) []Killer {
 		all = append(all, Killer{Package: p, Tests: slices.Compact(names)})
 	}
 	slices.SortFunc(all, func(a, b Killer) int { return strings.Compare(a.Package, b.Package) })
-	if seeds > 0 {
-		all = append(all, Killer{Seeds: seeds})
+	if long.Seeds > 0 {
+		all = append(all, long)
 	}
 	return all
 }
@@ -165,7 +168,7 @@ func (r *Runner) try(ctx context.Context, m *Mutant, flags, temp string, out *Re
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", m.Name, k, err)
 		}
-		out.By, out.Timeout, out.Detail = s.by, s.timeout, s.broken
+		out.By, out.Timeout, out.Detail = s.by, s.timeout, s.broken+s.detail
 		switch {
 		case s.broken != "":
 			out.Verdict, out.Killer = Broken, k.String()

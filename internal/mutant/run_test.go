@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -151,7 +152,7 @@ func TestControlAsksEachPackageOnce(t *testing.T) {
 		}
 		got = append(got, tail)
 	}
-	want := []string{"^(TestFour|TestOne)$ ./a", "^(TestThree|TestTwo)$ ./b", "./cmd/holdfast", "simulate --seeds 300 --json"}
+	want := []string{"^(TestFour|TestOne)$ ./a", "^(TestThree|TestTwo)$ ./b", "./cmd/holdfast", "simulate --seeds 300 --no-shrink --json"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -183,11 +184,16 @@ func TestSimulationKills(t *testing.T) {
 		answers map[string]Output
 		want    Result
 	}{
-		"violations":         {map[string]Output{"simulate": {Exit: 1, Stdout: []byte(`{"seeds":200,"violations":[{"rule":"R4"},"x"]}`)}}, Result{Verdict: Killed, By: []string{"simulation, 2 violations in 200 seeds"}}},
+		"violations": {
+			map[string]Output{"simulate": {Exit: 1, Stdout: []byte(`{"seeds":40,"violations":[{"rule":"R4","what":"w","seed":7},{"rule":"R3","seed":9}]}`)}},
+			Result{Verdict: Killed, By: []string{"simulation, R4 at seed 7 (2 violations in 40 seeds)"}, Detail: "w"},
+		},
+		"panic":              {map[string]Output{"simulate": {Exit: 2, Stderr: []byte("panic: nil\n\ngoroutine 1")}}, Result{Verdict: Killed, By: []string{"simulation, by a panic"}, Detail: "panic: nil"}},
 		"none":               {map[string]Output{"simulate": {Stdout: []byte(`{"seeds":200,"violations":[]}`)}}, Result{}},
+		"a rule not reached": {map[string]Output{"simulate": {Exit: 1, Stdout: []byte(`{"violations":[]}`)}}, Result{}},
 		"does not compile":   {map[string]Output{"go build": {Exit: 1, Stderr: []byte("a.go:1: no")}}, Result{Verdict: Broken, Detail: "it does not compile: a.go:1: no"}},
 		"no report":          {map[string]Output{"simulate": {Exit: 2, Stderr: []byte("unknown command")}}, Result{Verdict: Broken, Detail: "the simulation ended with 2 and without a report: unexpected end of JSON input: unknown command"}},
-		"a rule not reached": {map[string]Output{"simulate": {Exit: 1, Stdout: []byte(`{"violations":[]}`)}}, Result{Verdict: Broken, Detail: "the simulation ended with 1 and reports 0 violations"}},
+		"two words":          {map[string]Output{"simulate": {Stdout: []byte(`{"violations":[{"rule":"R4"}]}`)}}, Result{Verdict: Broken, Detail: "the simulation ended with 0 and reports 1 violations"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -204,4 +210,22 @@ func TestSimulationKills(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestSimulationThatHangsIsFound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := runner(someTree(t), nil)
+		r.Command = func(ctx context.Context, c Call) (Output, error) {
+			if c.Argv[0] == "go" {
+				return Output{}, nil
+			}
+			<-ctx.Done()
+			return Output{Exit: -1}, ctx.Err()
+		}
+		got, err := r.Run(t.Context(), []Mutant{killedBy(seeds)})
+		if err != nil || got[0].Verdict != Killed || !got[0].Timeout {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
 }

@@ -34,6 +34,7 @@ type Tool struct {
 type options struct {
 	only                 string
 	sample, jobs         int
+	simulate             int
 	seed                 uint64
 	list, json, markdown bool
 	limit                time.Duration
@@ -62,7 +63,8 @@ func (t *Tool) options(args []string) (options, error) {
 	f.SetOutput(t.Stderr)
 	f.StringVar(&o.only, "only", "", "try only mutants whose name this regular expression matches")
 	f.IntVar(&o.sample, "sample", 0, "try this many, chosen by --seed; 0 tries all")
-	f.Uint64Var(&o.seed, "seed", 0, "which sample is taken; 0 takes one by the clock and prints it")
+	f.Uint64Var(&o.seed, "seed", 0, "which sample is taken, 0 takes one by the clock and prints it; with --simulate also the first seed")
+	f.IntVar(&o.simulate, "simulate", 0, "ask the simulation alone, with this many seeds, in place of each mutant's own killers")
 	f.IntVar(&o.jobs, "jobs", 1, "mutants at the same time")
 	f.DurationVar(&o.limit, "limit", LimitDefault, "time for one killer's tests")
 	f.BoolVar(&o.list, "list", false, "list the mutants and try none")
@@ -71,7 +73,7 @@ func (t *Tool) options(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if f.NArg() > 0 || o.sample < 0 || o.jobs < 1 || o.limit <= 0 {
+	if f.NArg() > 0 || o.sample < 0 || o.simulate < 0 || o.jobs < 1 || o.limit <= 0 {
 		fmt.Fprintln(t.Stderr, "mutants takes only flags, and numbers above 0; see --help")
 		return o, errors.New("wrong call")
 	}
@@ -91,6 +93,9 @@ func (t *Tool) run(ctx context.Context, o options) (int, error) {
 	}
 	if err := Check(t.Root, mutants); err != nil {
 		return ExitBroken, err
+	}
+	if o.simulate > 0 {
+		Alone(mutants, Killer{Seeds: o.simulate, First: o.seed})
 	}
 	if o.list {
 		return ExitKilled, WriteList(t.Stdout, mutants)

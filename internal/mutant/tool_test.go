@@ -40,6 +40,7 @@ func TestExitCodes(t *testing.T) {
 		"only":             {"--only other", toolMutant, map[string]Output{"-overlay": red}, ExitKilled, "1 mutants: 1 killed", "1/1 R04-b-other: TestA"},
 		"sample":           {"--sample 1 --seed 7", toolMutant, map[string]Output{"-overlay": red}, ExitKilled, "1 mutants: 1 killed", "--sample 1 --seed 7"},
 		"sample by chance": {"--sample 1", toolMutant, map[string]Output{"-overlay": red}, ExitKilled, "1 mutants: 1 killed", "the same again: --sample 1 --seed 1"},
+		"simulation alone": {"--simulate 40 --seed 7", toolMutant, map[string]Output{"holdfast simulate --seeds 40 --no-shrink --json --seed 7": {Stdout: []byte(`{}`)}, "./a": red}, ExitSurvived, "2 mutants: 0 killed, 2 survived", ""},
 		"old text gone":    {"", strings.Replace(toolMutant, "x := 1", "x := 2", 1), nil, ExitBroken, "", "R04-a.txt:6: the old text stands 0 times in a/a.go"},
 		"two faults":       {"", strings.Replace(toolMutant, "rule", "rul", 1), nil, ExitBroken, "", "R04-b-other.txt:1:"},
 		"no such name":     {"--only nothing", toolMutant, nil, ExitBroken, "", "no mutant's name matches nothing"},

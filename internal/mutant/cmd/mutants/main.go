@@ -1,6 +1,6 @@
 // Command mutants breaks each rule on purpose, one small change at a time, and shows which test notices.
 //
-//	go run ./internal/mutant/cmd/mutants [--only PATTERN] [--sample N --seed S] [--jobs J] [--json | --markdown] [--list]
+//	go run ./internal/mutant/cmd/mutants [--only PATTERN] [--sample N] [--simulate N] [--seed S] [--jobs J] [--json | --markdown] [--list]
 //
 // It never changes the working tree. Exit codes: 0 all were killed, 1 one survived, 2 one shows nothing or the call
 // was wrong.
