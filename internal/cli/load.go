@@ -60,11 +60,13 @@ func (c *loadCmd) tell(w io.Writer) func(string, ...any) {
 }
 
 func (c *loadCmd) report(r load.Result, s *streams) error {
-	enc := json.NewEncoder(s.out)
-	if !c.JSON {
-		enc.SetIndent("", "  ")
+	var err error
+	if c.JSON {
+		err = json.NewEncoder(s.out).Encode(r)
+	} else {
+		_, err = io.WriteString(s.out, r.Words())
 	}
-	if err := enc.Encode(r); err != nil {
+	if err != nil {
 		return err
 	}
 	for _, b := range r.Broken {

@@ -27,10 +27,10 @@ type Wave struct {
 	Offered   int     `json:"offered"`
 	InFlight  int     `json:"in_flight"`
 	BodyBytes int     `json:"body_bytes"`
-	AtOnce    int     `json:"at_once"`  // taken before anything was let go on
-	Refused   int     `json:"refused"`  // times that somebody was told to come again
-	Statuses  []int   `json:"statuses"` // of the refusals
-	Accepted  int     `json:"accepted"` // in the end
+	AtOnce    int     `json:"at_once"`            // taken before anything was let go on
+	Refused   int     `json:"refused"`            // times that somebody was told to come again
+	Statuses  []int   `json:"statuses,omitempty"` // of the refusals
+	Accepted  int     `json:"accepted"`           // in the end
 	BeforeMiB float64 `json:"before_mib"`
 	PeakMiB   float64 `json:"peak_mib"` // garbage included
 	AfterMiB  float64 `json:"after_mib"`
