@@ -49,7 +49,19 @@ func (t Time) String() string {
 	if t == 0 {
 		return ""
 	}
-	return t.Std().Format(timeLayout)
+	std := t.Std()
+	year, month, day := std.Date()
+	hour, minute, second := std.Clock()
+	b := []byte(timeLayout)
+	for _, f := range [...]struct{ at, width, value int }{
+		{0, 4, year}, {5, 2, int(month)}, {8, 2, day}, {11, 2, hour}, {14, 2, minute}, {17, 2, second}, {20, 3, std.Nanosecond() / 1e6},
+	} {
+		for i := f.at + f.width - 1; i >= f.at; i-- {
+			b[i] = byte('0' + f.value%10)
+			f.value /= 10
+		}
+	}
+	return string(b)
 }
 
 // MarshalText refuses an instant outside of TimeMin..TimeMax.
@@ -75,15 +87,41 @@ func ParseTime(s string) (Time, error) {
 	if s == "" {
 		return 0, nil
 	}
-	std, err := time.Parse(timeLayout, s)
-	if err != nil || std.Format(timeLayout) != s {
+	t, ok := parseTime(s)
+	if !ok {
 		return 0, fmt.Errorf("%q is not an instant such as 2026-11-29T18:00:00.000Z", s)
 	}
-	t := TimeOf(std)
 	if t < TimeMin || t > TimeMax {
 		return 0, fmt.Errorf("instant %s is outside 2020 to 2100", s)
 	}
 	return t, nil
+}
+
+// parseTime reads exactly timeLayout. A record holds dozens of instants, so it is written for them and not for layouts.
+func parseTime(s string) (Time, bool) {
+	if len(s) != len(timeLayout) {
+		return 0, false
+	}
+	var fields [7]int // year, month, day, hour, minute, second, millisecond
+	n := 0
+	for i := range len(s) {
+		if c := timeLayout[i]; c < '0' || c > '9' {
+			if s[i] != c {
+				return 0, false
+			}
+			n++
+			continue
+		}
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		fields[n] = fields[n]*10 + int(s[i]-'0')
+	}
+	std := time.Date(fields[0], time.Month(fields[1]), fields[2], fields[3], fields[4], fields[5], fields[6]*1e6, time.UTC)
+	year, month, day := std.Date()
+	hour, minute, second := std.Clock()
+	same := year == fields[0] && int(month) == fields[1] && day == fields[2] && hour == fields[3] && minute == fields[4] && second == fields[5]
+	return Time(std.UnixMilli()), same
 }
 
 func earliest(a, b Time) Time {

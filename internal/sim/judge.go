@@ -129,22 +129,27 @@ func (w *world) wrote(_ string, old, new attr.Item) {
 		w.fail("R13", "a record was written that does not read: "+is.Err.Error())
 		return
 	}
-	var was ledger.Found
-	if old != nil {
-		was = w.peek.ReadItem(dynamo.Attributes(old))
-	}
 	switch {
 	case is.Operation != nil:
-		w.wroteOperation(was.Operation, *is.Operation)
+		w.wroteOperation(before(w.ops, is.Operation.ID, old), *is.Operation)
 		w.dueAt(is.Operation.Step)
 	case is.Run != nil:
-		w.wroteRun(was.Run, *is.Run)
+		w.wroteRun(before(w.runs, is.Run.ID, old), *is.Run)
 		w.dueAt(is.Run.Step)
 	case is.Event != nil:
 		w.owned("event "+string(is.Event.ID), is.Event.Step, is.Event.Status == operation.EventPlanned || is.Event.Status == operation.EventRefused)
 		w.evs[is.Event.ID] = *is.Event
 		w.dueAt(is.Event.Step)
 	}
+}
+
+// before is a record as it was last written; nil when it is new.
+func before[K comparable, V any](known map[K]V, id K, old attr.Item) *V {
+	if old == nil {
+		return nil
+	}
+	v := known[id]
+	return &v
 }
 
 // anew says that an operation was made for an event from after the acceptance of a copy that had forgotten it: nothing
