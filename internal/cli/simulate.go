@@ -105,6 +105,9 @@ func (c *simulateCmd) replay(lab *sim.Lab, s *streams) error {
 	} else {
 		_, err = fmt.Fprintln(s.out, w.Story)
 	}
+	for _, f := range w.Missed {
+		fmt.Fprintf(s.err, "nobody came to this boundary: %s\n", f)
+	}
 	if err == nil && len(w.Result.Violations) > 0 {
 		return failed{}
 	}

@@ -63,6 +63,11 @@ func (r *replay) strike(actor string, k kind, where string) int {
 	return at[r.seen[b]]
 }
 
+// missed are the faults whose boundary nobody came to often enough.
+func (r *replay) missed(faults []Fault) []Fault {
+	return slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return r.seen[boundary{f.Actor, f.Kind, f.Where}] >= f.Nth })
+}
+
 // recorder writes a drawn world down as a schedule.
 type recorder struct {
 	seen   map[boundary]int
@@ -93,13 +98,18 @@ func (s *Schedule) String() string {
 		fmt.Fprintf(&b, "act %s after %s\n", options[kindOutside][a.option-1].name, a.after)
 	}
 	for _, f := range s.Faults {
-		name := strconv.Itoa(f.Option)
-		if f.Kind != kindOrder {
-			name = options[f.Kind][f.Option-1].name
-		}
-		fmt.Fprintf(&b, "fault %q %s %q %d %s\n", f.Actor, kindNames[f.Kind], f.Where, f.Nth, name)
+		b.WriteString(f.String() + "\n")
 	}
 	return b.String()
+}
+
+// String is the fault as a line of a schedule.
+func (f Fault) String() string {
+	name := strconv.Itoa(f.Option)
+	if f.Kind != kindOrder {
+		name = options[f.Kind][f.Option-1].name
+	}
+	return fmt.Sprintf("fault %q %s %q %d %s", f.Actor, kindNames[f.Kind], f.Where, f.Nth, name)
 }
 
 // scheduleBytesMax bounds a schedule's file.

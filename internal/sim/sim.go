@@ -37,7 +37,10 @@ func (l *Lab) Play(seed uint64, tell bool) (World, error) {
 
 // Replay plays a schedule.
 func (l *Lab) Replay(s Schedule, tell bool) (World, error) {
-	return l.play(&tape{seed: s.Seed, schedule: newReplay(s.Faults)}, s, tell)
+	t := &tape{seed: s.Seed, schedule: newReplay(s.Faults)}
+	w, err := l.play(t, s, tell)
+	w.Missed = t.schedule.missed(s.Faults)
+	return w, err
 }
 
 func (l *Lab) play(t *tape, plan Schedule, tell bool) (World, error) {
@@ -61,6 +64,7 @@ type World struct {
 	Result   Result
 	Story    string   // when it was to be told
 	Schedule Schedule // with its faults, when it was to be told
+	Missed   []Fault  // of a replayed schedule: those whose boundary nobody came to
 }
 
 func (w *world) result() Result {

@@ -144,6 +144,9 @@ func TestSchedules(t *testing.T) {
 			for _, v := range w.Result.Violations {
 				t.Errorf("%s: %s\n%s", v.Rule, v.What, w.Story)
 			}
+			for _, f := range w.Missed {
+				t.Errorf("it shows nothing any more: nobody comes to %s\n%s", f, w.Story)
+			}
 		})
 	}
 }
