@@ -56,7 +56,7 @@ const (
 	rounds        = 115
 	warmRounds    = 10
 	stepsPerRound = 40
-	collectEvery  = 10   // rounds
+	collectEvery  = 60   // rounds
 	ratioMax      = 1.10 // cost of a step on the large ledger by that on the small one
 	useOfMemory   = 0.6  // share of what is available that the large ledger may take
 )
@@ -181,7 +181,7 @@ func (c *Collector) share(bytesPerStep float64) {
 // collection is the processor time of one full collection, in milliseconds, on all its threads.
 func collection() float64 {
 	var took []float64
-	for range 3 {
+	for range 2 {
 		before := collectorSeconds()
 		runtime.GC()
 		took = append(took, (collectorSeconds()-before)*1000)

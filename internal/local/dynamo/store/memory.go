@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/tidwall/btree"
@@ -158,28 +157,35 @@ func (t memoryTx) make(c *Change) {
 	b.put(c.Key, c.Record)
 }
 
-// entry is one key with its record. The key's first bytes stand beside it as a number, so that a search seldom has to
-// follow the pointer to the others.
+// entry is one key with its record. The key's first bytes stand beside it as numbers, so that a search follows the
+// pointer to the whole key only where those of two keys are alike: each one followed in a large bucket waits for memory.
 type entry struct {
-	first  uint64
+	first  [firstWords]uint64
 	key    string
 	record *Record
 }
 
-// firstBytes is how much of a key stands in its entry.
-const firstBytes = 8
+// firstWords is how much of a key stands in its entry, in words of 8 bytes: enough for the hash of a partition, a
+// partition key of one letter and a time to the millisecond, which is how a list of what is due begins.
+const firstWords = 4
 
 func entryOf(key []byte) entry {
-	var first [firstBytes]byte
+	e := entry{key: string(key)}
+	var first [firstWords * 8]byte
 	copy(first[:], key)
-	return entry{first: binary.BigEndian.Uint64(first[:]), key: string(key)}
+	for i := range e.first {
+		e.first[i] = binary.BigEndian.Uint64(first[i*8:])
+	}
+	return e
 }
 
 func less(a, b entry) bool {
-	if a.first != b.first {
-		return a.first < b.first
+	for i := range a.first {
+		if a.first[i] != b.first[i] {
+			return a.first[i] < b.first[i]
+		}
 	}
-	return strings.Compare(a.key, b.key) < 0
+	return a.key < b.key
 }
 
 // tree is one bucket.
