@@ -29,6 +29,7 @@ done
 
 COPY=${KEEP:-$(mktemp -d)}
 mkdir -p "$COPY"
+chmod 755 "$COPY" # PostgreSQL runs as another user
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$COPY"' EXIT
 cp -r --no-preserve=mode "$FOLDER/." "$COPY"
 rm -rf "$COPY/data"
