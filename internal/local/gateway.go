@@ -68,6 +68,11 @@ func (l *Local) route(w http.ResponseWriter, req *http.Request, r samtemplate.Ro
 		return
 	}
 	out, fnErr, err := l.functions.Invoke(req.Context(), functionArn(r.Function), payload)
+	if late := (*states.InvokeError)(nil); errors.As(err, &late) && late.Name == timedOut {
+		l.log.Error("function timed out", "function", r.Function)
+		unavailable(w, req)
+		return
+	}
 	if err != nil || fnErr != nil {
 		l.log.Error("function failed", "function", r.Function, "error", errors.Join(err, functionError(fnErr)))
 		message(w, http.StatusInternalServerError, internalError)
@@ -75,6 +80,10 @@ func (l *Local) route(w http.ResponseWriter, req *http.Request, r samtemplate.Ro
 	}
 	write(w, out)
 }
+
+// timedOut is how Lambda names a function that did not answer within its limit. What it did stands; a sender that comes
+// again meets it.
+const timedOut = "Sandbox.Timedout"
 
 // functionError is what a function reported, for the log.
 func functionError(e *states.FunctionError) error {

@@ -301,6 +301,25 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// A function that does not answer within its limit may have recorded what it was given, or not: the sender is told when to
+// come again.
+func TestFunctionTimesOut(t *testing.T) {
+	t.Parallel()
+	l, _ := edge(t, func(context.Context, request) (response, error) { return response{}, nil })
+	release := make(chan struct{})
+	l.functions.add("Slow", func(context.Context, request) (response, error) {
+		<-release
+		return response{StatusCode: 200}, nil
+	}, 1)
+	w := httptest.NewRecorder()
+	l.gateway(samtemplate.Route{Method: http.MethodPost, Path: "/", Function: "Slow"}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
+	close(release)
+	l.functions.work.Wait()
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
 // A sender that is refused while it writes a large body can write it to its end and gets the answer: on a busy machine it
 // would find a broken connection otherwise.
 func TestRefusalOfALargeBody(t *testing.T) {
