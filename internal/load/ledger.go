@@ -58,7 +58,9 @@ const (
 	stepsPerRound = 40
 	collectEvery  = 60   // rounds
 	ratioMax      = 1.10 // cost of a step on the large ledger by that on the small one
-	useOfMemory   = 0.6  // share of what is available that the large ledger may take
+	// spareWhileFilling is the collector's target in percent while the large ledger is filled: what is available allows it.
+	spareWhileFilling = 200
+	useOfMemory       = 0.5 // share of what is available that the large ledger may take
 )
 
 // ledger fills two ledgers and measures the same steps on both by turns.
@@ -83,7 +85,9 @@ func (o Options) ledger(ctx context.Context) (out *Ledger, broken promises, err 
 	if out.Large < out.Asked {
 		o.Tell("%.0f MiB are available: the large ledger has %d operations instead of %d", out.AvailableMiB, out.Large, out.Asked)
 	}
+	spare := debug.SetGCPercent(spareWhileFilling)
 	large, err := o.fill(ctx, "large", out.Large)
+	debug.SetGCPercent(spare)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/tidwall/btree"
+
+	"holdfast/internal/local/dynamo/attr"
 )
 
 // Memory is a store that lives as long as the process. Records are shared with whoever reads them. Its marks cost
@@ -154,7 +157,31 @@ func (t memoryTx) make(c *Change) {
 		b.delete(c.Key)
 		return
 	}
-	b.put(c.Key, c.Record)
+	b.put(c.Key, c.Record.packed())
+}
+
+// packed is the record as it is kept: its texts stand in one piece of memory and its attributes in another without room to
+// grow. Reading an item that was not touched for long waits for memory once for each piece.
+func (r *Record) packed() *Record {
+	if r.item == nil {
+		return r
+	}
+	n := 0
+	for i := range r.item {
+		n += len(r.item[i].Value.Text)
+	}
+	var all strings.Builder
+	all.Grow(n)
+	for i := range r.item {
+		all.WriteString(r.item[i].Value.Text)
+	}
+	texts, item := all.String(), make(attr.Item, len(r.item))
+	copy(item, r.item)
+	for i := range item {
+		v := &item[i].Value
+		v.Text, texts = texts[:len(v.Text)], texts[len(v.Text):]
+	}
+	return &Record{size: r.size, item: item}
 }
 
 // entry is one key with its record. The key's first bytes stand beside it as numbers, so that a search follows the
