@@ -122,7 +122,7 @@ func (w *world) wrote(_ string, old, new attr.Item) {
 		return
 	}
 	if c := w.current().call; c != nil && c.refuse {
-		w.fail("R13", "a delivery that is rubbish or forged changed something")
+		w.fail("R13", "a delivery that is rubbish, forged or stale changed something")
 	}
 	is := w.peek.ReadItem(dynamo.Attributes(new))
 	if is.Err != nil {

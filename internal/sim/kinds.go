@@ -68,6 +68,7 @@ const (
 	writeCut
 	writeCrash
 	writeFreeze
+	writeFailsAfter
 )
 
 const (
@@ -86,6 +87,9 @@ const (
 	targetStoredError
 	targetSlowToShow
 	targetUnreadable
+	targetRedirect
+	targetTruncated
+	targetSeveral
 )
 
 const (
@@ -112,6 +116,9 @@ const (
 	personStops
 	personAgain
 	personSecond
+	personOtherPage
+	personOldLink
+	personGuesses
 )
 
 const (
@@ -120,6 +127,7 @@ const (
 	senderDeaf
 	senderRubbish
 	senderForged
+	senderStale
 )
 
 const (
@@ -168,6 +176,7 @@ var options = [kinds][]option{
 		{"cut", 10, "the connection breaks inside the request"},
 		{"crash", 10, "the process ends right after the request was sent"},
 		{"freeze", 6, "the process is frozen right after the request was sent"},
+		{"fails-after", 8, "the whole request leaves, and the write is told to have failed"},
 	},
 	kindArrive: {
 		{"late", 15, "the request arrives after the caller gave up"},
@@ -184,6 +193,9 @@ var options = [kinds][]option{
 		{"stored-error", 6, "the target stores an error under the key"},
 		{"slow-to-show", 15, "the effect is shown late"},
 		{"unreadable", 6, "the target answers 200 with something unreadable"},
+		{"redirect", 6, "the target points to another place, without effect"},
+		{"truncated", 8, "the target's list stops half-way and says so"},
+		{"several", 5, "the target shows two where one is looked for"},
 	},
 	kindAnswer: {
 		{"lost", 25, "the answer is lost"},
@@ -203,10 +215,13 @@ var options = [kinds][]option{
 		{"wrong-code", 40, "mistypes the code"},
 		{"never", 40, "does not answer"},
 		{"declines", 50, "says no"},
-		{"looks-only", 60, "opens the page and goes away"},
+		{"looks-only", 60, "opens the page, with an answer in its address, and goes away"},
 		{"stops", 20, "stops the run"},
 		{"again", 40, "runs it again"},
-		{"second", 10, "asks for a deliberate second"},
+		{"second", 25, "asks for a deliberate second, with a double click"},
+		{"other-page", 30, "answers from a page that showed other content, then from the right one"},
+		{"old-link", 30, "answers with the links of earlier mails first"},
+		{"guesses", 5, "somebody tries out codes until the link takes none"},
 	},
 	kindSender: {
 		{"twice", 150, "delivers twice at once"},
@@ -214,6 +229,7 @@ var options = [kinds][]option{
 		{"deaf", 60, "does not hear the answer and delivers again"},
 		{"rubbish", 20, "sends rubbish first"},
 		{"forged", 20, "sends a forged copy first"},
+		{"stale", 20, "sends a copy that was signed an hour ago first"},
 	},
 	kindOutside: {
 		{"abort", 40, "an operator aborts the execution"},

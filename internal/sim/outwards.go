@@ -137,12 +137,12 @@ func (w *world) effect(c simtarget.Commit) {
 }
 
 // answered is told of every answer to a delivery.
-func (w *world) answered(s *sender, status int, body []byte, forged bool) {
+func (w *world) answered(s *sender, status int, refuse bool) {
 	if status/100 != 2 {
 		w.reach("R9")
 		return
 	}
-	if forged || len(body) < 20 {
+	if refuse {
 		return
 	}
 	for _, ev := range w.evs {

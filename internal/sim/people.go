@@ -2,16 +2,14 @@ package sim
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/aws/aws-lambda-go/events"
 
 	"holdfast/internal/ledger"
 	"holdfast/internal/notify"
@@ -118,29 +116,35 @@ func (p *person) look(inv invitation) bool {
 	case personNever:
 		return false
 	case personLooksOnly:
-		p.get(inv)
+		for _, f := range p.forms(link) {
+			f.Set("code", inv.code)
+			p.request(inv, link, "GET", f)
+		}
 		return true
 	case personStops, personAgain, personSecond:
 		p.act(inv, link, option)
+	case personGuesses:
+		p.guess(inv, link)
 	}
 	for _, f := range p.forms(link) {
 		f.Set("code", inv.code)
 		switch option {
 		case personWrongCode:
-			wrong := url.Values{}
-			for k, v := range f {
-				wrong[k] = v
-			}
-			wrong.Set("code", "WRONGCOD")
-			p.press(inv, wrong)
+			p.press(inv, link, with(f, "code", p.wrong()))
+		case personOtherPage:
+			p.fromOtherPage(inv, link, f)
+		case personOldLink:
+			p.throughOldLinks(inv, f)
 		case personTwice:
-			w.spawn(string(p.name)+" again", func() { p.press(inv, f) })
+			w.spawn(string(p.name)+" again", func() { p.press(inv, link, f) })
 		case personDeclines:
 			if f.Get("answer") == string(operation.AnswerApprove) {
 				f.Set("answer", string(operation.AnswerDecline))
 			}
 		}
-		p.press(inv, f)
+		if p.press(inv, link, f) == http.StatusForbidden {
+			p.remind(link.Run)
+		}
 	}
 	return true
 }
@@ -269,25 +273,8 @@ func (p *person) act(inv invitation, link ledger.Link, option int) {
 		f.Set("stage", run.Stages[0].Name)
 		f.Set("nonce", fmt.Sprintf("nonce_%d", p.w.writes))
 	}
-	p.press(inv, f)
-}
-
-func (p *person) get(inv invitation) { p.request(inv, "GET", nil) }
-
-func (p *person) press(inv invitation, form url.Values) { p.request(inv, "POST", form) }
-
-func (p *person) request(inv invitation, method string, form url.Values) {
-	req := events.APIGatewayV2HTTPRequest{Version: "2.0", PathParameters: map[string]string{"link": inv.link}, Headers: map[string]string{}}
-	req.RequestContext.HTTP.Method = method
-	if form != nil {
-		req.Headers["content-type"] = "application/x-www-form-urlencoded"
-		req.Body = form.Encode()
+	if option == personSecond {
+		p.w.spawn(string(p.name)+" again", func() { p.press(inv, link, f) })
 	}
-	raw, err := json.Marshal(req)
-	if err != nil {
-		panic(err)
-	}
-	p.w.reach("R11")
-	out, err := p.w.invoke("ReviewFunction", raw, func(c *invocation) { c.get, c.person, c.form = method == "GET", string(p.name), form })
-	p.w.tellPage(method, form, out, err)
+	p.press(inv, link, f)
 }

@@ -13,6 +13,17 @@ type event struct {
 	after   time.Duration
 }
 
+// blankRequest is the request whose business key is only spaces.
+const blankRequest = "blank"
+
+// key is the event's part of the business key.
+func (e event) key() string {
+	if e.request == blankRequest {
+		return "  "
+	}
+	return e.request
+}
+
 // act is one act from outside: of an operator, of a clock, on the table.
 type act struct {
 	after  time.Duration
@@ -27,6 +38,7 @@ const (
 	eventsMax   = 4
 	actsMax     = 4
 	requestsMax = 3                // different business keys
+	blankOne    = 24               // one event of so many has a blank key
 	spread      = 20 * time.Minute // from the first event to the last
 )
 
@@ -47,8 +59,12 @@ func drawPlan(t *tape) Schedule {
 		if !one {
 			flow = flowsOf[draw(len(flowsOf))]
 		}
+		request := fmt.Sprintf("r%d", 1+draw(requestsMax))
+		if draw(blankOne) == 0 {
+			request = blankRequest
+		}
 		s.Events = append(s.Events, event{
-			id: fmt.Sprintf("msg_%d", i+1), flow: flow, request: fmt.Sprintf("r%d", 1+draw(requestsMax)), after: time.Duration(draw(int(spread/time.Millisecond))) * time.Millisecond,
+			id: fmt.Sprintf("msg_%d", i+1), flow: flow, request: request, after: time.Duration(draw(int(spread/time.Millisecond))) * time.Millisecond,
 		})
 	}
 	for range draw(actsMax) {

@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/intake"
 	"holdfast/internal/ledger"
 	"holdfast/internal/local/states"
+	"holdfast/internal/operation"
 	"holdfast/internal/runner"
 	"holdfast/internal/source"
 )
@@ -83,7 +84,10 @@ type invocation struct {
 	bell     bell
 	get      bool // a page is only looked at
 	person   string
-	refuse   bool // what it was sent must change nothing
+	question operation.QuestionID // that the person's link is about
+	other    bool                 // the page that the person saw showed other content
+	hindered bool                 // a fault struck what it did
+	refuse   bool                 // what it was sent must change nothing
 	form     url.Values
 }
 
@@ -112,6 +116,7 @@ func (w *world) invoke(function string, payload []byte, mark func(*invocation)) 
 		call.process = p
 		h := lambda.NewHandler(p.handlers[function])
 		call.out, call.err = h.Invoke(deadline{Context: context.Background(), at: p.clock.Now().Add(w.lab.limits[function])}, payload)
+		w.used(call, w.current())
 	})
 	a.call = call
 	limit := w.at(w.now.Add(w.lab.limits[function]), call.bell.Ring)

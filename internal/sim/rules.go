@@ -137,8 +137,13 @@ func (j *judge) decided(old, op *operation.Operation, a *actor) {
 		return
 	}
 	j.decisions++
-	if a.call == nil || a.call.person != string(d.By) {
+	switch {
+	case a.call == nil || a.call.person != string(d.By):
 		j.fail("R11", fmt.Sprintf("%s was decided in the name of %s by somebody else", op.ID, d.By))
+	case old.Question != nil && a.call.question != "" && a.call.question != old.Question.ID:
+		j.fail("R11", fmt.Sprintf("%s was decided with the link of another question", op.ID))
+	case a.call.other:
+		j.fail("R5", fmt.Sprintf("%s was decided by somebody who saw other content", op.ID))
 	}
 }
 
@@ -163,6 +168,9 @@ func (j *judge) wroteRun(old *operation.Run, run operation.Run) {
 	if a := j.w.current(); a.call != nil && a.call.get {
 		j.fail("R11", fmt.Sprintf("looking at a page changed %s", run.ID))
 	}
+	if a := j.w.current(); a.call != nil && a.call.form != nil && a.call.person == "" {
+		j.fail("R11", fmt.Sprintf("somebody without the code changed %s", run.ID))
+	}
 	for _, s := range run.Stages {
 		if (s.Reused || s.Conflict) && old != nil && len(old.Stages) == 0 {
 			j.reach("R8")
@@ -171,4 +179,16 @@ func (j *judge) wroteRun(old *operation.Run, run operation.Run) {
 	}
 	j.owned("run "+string(run.ID), run.Step, run.Ended())
 	j.runs[run.ID] = run
+}
+
+// used: a claim that nothing went wrong with is used. Whoever made it sends, or records why it did not.
+func (w *world) used(c *invocation, a *actor) {
+	cl, ok := w.claims[a]
+	if !ok || c.hindered || w.sent[cl.attempt] > 0 || w.everRestored {
+		return
+	}
+	op := w.ops[cl.op]
+	if at := op.Attempt(cl.attempt); at != nil && at.Open() && at.Recorded == 0 {
+		w.fail("R1", fmt.Sprintf("%s claimed attempt %s, no fault struck it, and it neither sent nor said why not", c.function, cl.attempt))
+	}
 }

@@ -36,6 +36,9 @@ func (w *world) struck(a *actor, k kind, option int, where string) {
 	case kindWrite, kindArrive, kindAnswer, kindDial:
 		w.reach("R2")
 	}
+	if a.call != nil && !(k == kindStore && (option == storeYield || option == storeRepeated || option == storeForget)) {
+		a.call.hindered = true
+	}
 	if w.story == nil {
 		return
 	}

@@ -11,6 +11,7 @@ var faultOf = map[int]simtarget.Kind{
 	targetUnavailable: simtarget.KindLimited, targetLimited: simtarget.KindLimited, targetBroken: simtarget.KindBrokenBefore,
 	targetBrokenAfter: simtarget.KindBrokenAfter, targetProxy: simtarget.KindProxyBefore, targetProxyAfter: simtarget.KindProxyAfter,
 	targetStoredError: simtarget.KindStoredError, targetSlowToShow: simtarget.KindSlowVisibility, targetUnreadable: simtarget.KindUnreadable,
+	targetRedirect: simtarget.KindRedirect, targetTruncated: simtarget.KindTruncatedPage, targetSeveral: simtarget.KindSeveralMatches,
 }
 
 // slowToShow is how late an effect is shown at most: what the targets document.

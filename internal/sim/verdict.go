@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"holdfast/internal/operation"
 )
@@ -94,7 +95,7 @@ func (w *world) counts() {
 
 // sameIntention: one business key has one operation for each stage (R10), whatever came twice.
 func (w *world) sameIntention() {
-	type intention struct{ flow, stage, request string }
+	type intention struct{ flow, stage, request, second string }
 	seen := map[intention]operation.ID{}
 	for _, id := range w.runOrder {
 		run := w.runs[id]
@@ -112,10 +113,10 @@ func (w *world) sameIntention() {
 		}
 		for _, s := range run.Stages {
 			op := w.ops[s.Operation]
-			if op.Second != "" {
-				continue
+			i := intention{run.Flow, s.Name, b.Data.RequestID, op.Second}
+			if strings.TrimSpace(b.Data.RequestID) == "" && s.Operation != "" {
+				w.fail("R10", fmt.Sprintf("%s was made from a blank business key", s.Operation))
 			}
-			i := intention{run.Flow, s.Name, b.Data.RequestID}
 			if first, ok := seen[i]; ok && first != s.Operation {
 				w.fail("R10", fmt.Sprintf("%v has two operations, %s and %s", i, first, s.Operation))
 			}

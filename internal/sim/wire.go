@@ -30,6 +30,7 @@ func (w *world) dial(_ context.Context, _, address string) (net.Conn, error) {
 	}
 	n, err := strconv.Atoi(port)
 	if err != nil || n-portFirst < 0 || n-portFirst >= len(w.lab.sims) {
+		w.fail("R2", "a connection to "+address+" was asked for, where no target is")
 		return nil, &net.DNSError{Err: "no such target", Name: address, IsNotFound: true}
 	}
 	c := &conn{w: w, target: w.lab.sims[n-portFirst]}
@@ -90,6 +91,11 @@ func (c *conn) Write(p []byte) (int, error) {
 			c.arrive()
 			w.sleep(frozenTime)
 			return len(p), nil
+		case writeFailsAfter:
+			c.sent = append(c.sent, p...)
+			c.arrive()
+			c.broken, c.answer = errReset, nil
+			return 0, c.broken
 		}
 	}
 	c.sent = append(c.sent, p...)
