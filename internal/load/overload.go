@@ -27,6 +27,7 @@ type Wave struct {
 	Offered   int     `json:"offered"`
 	InFlight  int     `json:"in_flight"`
 	BodyBytes int     `json:"body_bytes"`
+	Unsized   bool    `json:"unsized,omitempty"`  // nobody says how large they are
 	AtOnce    int     `json:"at_once"`            // taken before anything was let go on
 	Refused   int     `json:"refused"`            // times that somebody was told to come again
 	Statuses  []int   `json:"statuses,omitempty"` // of the refusals
@@ -238,7 +239,11 @@ func (o Options) wave(ctx context.Context, w *Wave, change func(*local.Options),
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	s := newSender(l, w.InFlight, func(n int) (notification, error) { return standingNotification(o.Seed, n, w.BodyBytes), nil })
+	s := newSender(l, w.InFlight, func(n int) (notification, error) {
+		out := standingNotification(o.Seed, n, w.BodyBytes)
+		out.unsized = w.Unsized
+		return out, nil
+	})
 	defer s.close()
 	t := newTold(w.Offered)
 	w.BeforeMiB = inMiB(heapNow())

@@ -93,5 +93,5 @@ func (o Options) ofTwoFlows(n int) notification {
 	if n%2 == 0 {
 		return standingNotification(o.Seed, n, 0)
 	}
-	return notification{"shopify-flow", fmt.Sprintf("load-%d", n), fmt.Appendf(nil, followUp, o.Seed, n)}
+	return notification{source: "shopify-flow", id: fmt.Sprintf("load-%d", n), body: fmt.Appendf(nil, followUp, o.Seed, n)}
 }

@@ -44,6 +44,8 @@ type notification struct {
 	source string
 	id     string
 	body   []byte
+	// unsized sends the body in chunks, without saying how long it is: it counts as the largest that is taken.
+	unsized bool
 }
 
 // answerBytesMax bounds what is read of an answer.
@@ -74,6 +76,9 @@ func (s *sender) send(ctx context.Context, n int) (reply, error) {
 		return reply{}, err
 	}
 	req.Header = header
+	if what.unsized {
+		req.ContentLength = -1
+	}
 	resp, err := s.client.Do(req)
 	if err != nil {
 		return reply{}, err
@@ -144,7 +149,7 @@ const standing = "standing-follow-up"
 func standingNotification(seed uint64, n, pad int) notification {
 	id := fmt.Sprintf("load-%x-%d", seed, n)
 	body := fmt.Sprintf(`{"type":"follow-up.requested","data":{"request_id":%q,"note":%q}}`, id, strings.Repeat("n", pad))
-	return notification{"standard", "msg_" + id, []byte(body)}
+	return notification{source: "standard", id: "msg_" + id, body: []byte(body)}
 }
 
 // open starts a laptop that has the standing flow.

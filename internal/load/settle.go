@@ -13,7 +13,7 @@ import (
 // Bounds of bringing everything to its end.
 const (
 	quietFor  = 50 * time.Millisecond // without any work, until it counts as quiet
-	stepsMax  = 5_000                 // moves of the clock
+	stepsMax  = 1_000                 // moves of the clock
 	leastStep = 2 * time.Second       // of one move
 	mostStep  = 10 * time.Minute      // of one move, so that nothing becomes stale while others work
 	openPage  = 500                   // hints on one page of what is open
