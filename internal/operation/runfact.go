@@ -23,6 +23,7 @@ const (
 	ReasonAnswered     Reason = "answered"
 	ReasonLaunch       Reason = "launch"
 	ReasonFlowMissing  Reason = "flow_missing"
+	ReasonRunMissing   Reason = "run_missing"   // no run that could carry the operation on knows it
 	ReasonEventMissing Reason = "event_missing" // the event, or its body, is not in the ledger
 	ReasonStateFailed  Reason = "state_failed"
 	ReasonSameKey      Reason = "same_key_other_content" // another event already asked for this, with other content

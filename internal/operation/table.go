@@ -373,7 +373,7 @@ func shared(op *Operation, f Fact, _ Policy) *Refusal {
 
 // standsInTheWay says that a reason keeps everything from being sent until a person's decision clears it.
 func standsInTheWay(r Reason) bool {
-	return r == ReasonLookupConflict || r == ReasonDigestMismatch || r == ReasonProfileMissing || r == ReasonReferenceMissing
+	return r == ReasonLookupConflict || r == ReasonDigestMismatch || r == ReasonProfileMissing || r == ReasonReferenceMissing || r == ReasonRunMissing
 }
 
 func unfit(op *Operation, f Fact, _ Policy) *Refusal {

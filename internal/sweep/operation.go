@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/flow"
 	"holdfast/internal/launch"
 	"holdfast/internal/ledger"
 	"holdfast/internal/notify"
@@ -68,12 +69,11 @@ func passed(op *operation.Operation, p operation.Policy, now operation.Time) *op
 func (s *Sweep) carryOn(ctx context.Context, op *operation.Operation) error {
 	var failed []error
 	var ended operation.RunID
-	open, missing := false, 0
+	open := false
 	for _, id := range op.Runs {
 		run, err := s.Store.Run(ctx, id)
 		switch {
 		case errors.Is(err, ledger.ErrNotFound):
-			missing++
 		case err != nil:
 			failed = append(failed, err)
 		case !run.Ended():
@@ -84,24 +84,40 @@ func (s *Sweep) carryOn(ctx context.Context, op *operation.Operation) error {
 		}
 	}
 	switch {
-	case missing == len(op.Runs):
-		failed = append(failed, s.letGo(ctx, op))
+	case !open && ended == "":
+		failed = append(failed, s.orphan(ctx, op))
 	case !open && ended != "" && op.Step.Action != operation.ActionDone:
 		failed = append(failed, s.Launcher.Settle(ctx, ended))
 	}
 	return errors.Join(failed...)
 }
 
-// letGo withdraws what was made for a run that a crash left out, such as that of a deliberate second: nobody would ever
-// be asked about it. Nothing of it was sent; whoever asked for it was told that it is not clear whether it was done.
-func (s *Sweep) letGo(ctx context.Context, op *operation.Operation) error {
-	f := operation.Withdrawn{At: s.now(), How: "its run was never made"}
+// orphan looks after an operation that no run knows: one that a crash left out, or that a restored table lost. What was
+// not sent is withdrawn; whoever asked for it was told that it is not clear whether it was done. What may have been sent
+// is put to the operation's owner, because nothing else would ever find out.
+func (s *Sweep) orphan(ctx context.Context, op *operation.Operation) error {
+	done, current, err := s.give(ctx, op, operation.Withdrawn{At: s.now(), How: "its run is not in the ledger"})
+	if err != nil || done || current.Question != nil {
+		return err
+	}
+	if m := operation.Next(current, s.Policy(current), s.now()); m.Action != operation.ActionAsk {
+		if done, current, err = s.give(ctx, current, operation.Unfit{At: s.now(), Reason: operation.ReasonRunMissing}); err != nil || !done {
+			return err
+		}
+	}
+	run := operation.Run{ID: current.Runs[0], Flow: current.Flow, Owner: current.Owner}
+	_, err = s.Asker.AskOperations(ctx, run, flow.PinnedPlan{Flow: current.Flow, Owner: current.Owner}, []operation.Operation{*current})
+	return err
+}
+
+// give gives one fact to an operation once; false when it was refused or another writer was first.
+func (s *Sweep) give(ctx context.Context, op *operation.Operation, f operation.Fact) (bool, *operation.Operation, error) {
 	next, refused := operation.Apply(op, f, s.Policy(op))
 	if refused != nil {
-		return refused
+		return false, op, nil
 	}
-	_, err := s.Store.Update(ctx, *op, *next)
-	return err
+	res, err := s.Store.Update(ctx, *op, *next)
+	return err == nil && res.Verdict == ledger.Written, &res.Current, err
 }
 
 // escalateAfter is how long a question may wait before those above are told too.

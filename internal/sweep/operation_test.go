@@ -283,11 +283,16 @@ func TestR07_AnOperationWithoutItsRunIsWithdrawn(t *testing.T) {
 	y := newYard(t)
 	run := y.run(nil)
 	orphan := y.operation([]operation.RunID{"run_never_made"})
+	sent := y.give(y.operation([]operation.RunID{"run_lost"}, y.asks(), y.approves()), y.claims("run_lost"))
 	shared := y.operation([]operation.RunID{"run_never_made", run.ID})
 	y.stages(run.ID, shared.ID)
 	y.later(5 * time.Hour)
+	y.later(5 * time.Hour)
 	if op := y.operationNow(orphan.ID); op.Status != operation.StatusDeclined || op.Reason != operation.ReasonWithdrawn {
 		t.Errorf("%s for %q; want declined, withdrawn", op.Status, op.Reason)
+	}
+	if op := y.operationNow(sent.ID); op.Status != operation.StatusHeld || op.Question == nil || op.Question.Reviewers[0] != owner {
+		t.Errorf("what may have been sent is %s, its question %v; want its owner asked", op.Status, op.Question)
 	}
 	if op := y.operationNow(shared.ID); op.Status != operation.StatusProposed {
 		t.Errorf("what another run waits for is %s; want proposed", op.Status)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/app/apptest"
+	"holdfast/internal/flow"
 	"holdfast/internal/ledger"
 	"holdfast/internal/operation"
 	"holdfast/internal/sweep"
@@ -57,6 +58,16 @@ func (y *yard) AskRun(ctx context.Context, run operation.Run, why operation.Reas
 	operation.AskAboutRun(&next, operation.Question{ID: operation.QuestionID(y.ID("q_")), Reason: why, Reviewers: []operation.Person{run.Owner}}, y.now())
 	res, err := y.Ledger.UpdateRun(ctx, run, next)
 	return res.Current, err
+}
+
+// AskOperations implements sweep.Asker as the desk does: the question is on the operation.
+func (y *yard) AskOperations(ctx context.Context, _ operation.Run, plan flow.PinnedPlan, ops []operation.Operation) ([]operation.Operation, error) {
+	for i := range ops {
+		m := operation.Next(&ops[i], policy, y.now())
+		q := operation.Question{ID: operation.QuestionID(y.ID("q_")), Kind: m.Kind, Reviewers: []operation.Person{plan.Owner}}
+		ops[i] = y.give(ops[i], operation.Asked{At: y.now(), Question: q})
+	}
+	return ops, nil
 }
 
 func (y *yard) now() operation.Time { return y.Parts.Now() }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/internal/clock"
+	"holdfast/internal/flow"
 	"holdfast/internal/intake"
 	"holdfast/internal/launch"
 	"holdfast/internal/ledger"
@@ -42,9 +43,10 @@ type Launcher interface {
 	Settle(context.Context, operation.RunID) error
 }
 
-// Asker puts a question about a run to its owner.
+// Asker puts questions to people: about a run, and about operations that no run carries on.
 type Asker interface {
 	AskRun(context.Context, operation.Run, operation.Reason) (operation.Run, error)
+	AskOperations(context.Context, operation.Run, flow.PinnedPlan, []operation.Operation) ([]operation.Operation, error)
 }
 
 // Sweep looks after open things. Its fields are set once.

@@ -76,6 +76,7 @@ var sentences = map[operation.Reason]string{
 	operation.ReasonStageFailed:       "an earlier stage failed.",
 	operation.ReasonDataRejected:      "the event lacks data that the flow requires.",
 	operation.ReasonFlowMissing:       "the flow is no longer there.",
+	operation.ReasonRunMissing:        "the run that it was made for is not in the ledger, so nothing carries it on by itself. It may have been lost with a restored table.",
 	operation.ReasonEventMissing:      "what came from the source is not in the ledger, so nobody knows what is to be done. It may have been lost with a restored table.",
 	operation.ReasonSameKey:           "another event already asked for this with other content: rely on what exists, or make a deliberate second.",
 	operation.ReasonStageWaits:        "it waits for an earlier stage.",

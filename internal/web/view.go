@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +101,10 @@ type previewView struct {
 
 func (p *Review) view(ctx context.Context, link ledger.Link, keep typed) (reviewView, error) {
 	run, err := p.Store.Run(ctx, link.Run)
+	lost := errors.Is(err, ledger.ErrNotFound)
+	if lost { // its operation is put to a person all the same
+		run, err = operation.Run{ID: link.Run, Status: operation.RunStopped, Reason: operation.ReasonRunMissing}, nil
+	}
 	if err != nil {
 		return reviewView{}, err
 	}
@@ -114,7 +119,7 @@ func (p *Review) view(ctx context.Context, link ledger.Link, keep typed) (review
 		v.Asked = p.askedAboutRun(&run, link, keep)
 		v.Open = v.Asked != nil && v.Asked.Form != nil
 	}
-	if err := p.addOperations(ctx, &v, keep); err != nil {
+	if err := p.addOperations(ctx, &v, keep); err != nil || lost {
 		return v, err
 	}
 	v.Again, err = p.againView(ctx, &v, keep)
