@@ -136,15 +136,6 @@ func (b *baton) ripen(a *actor) {
 	}
 }
 
-// doom ends an actor that is parked, as a kill ends a process: it does nothing more.
-func (b *baton) doom(a *actor) {
-	if a.ended || a == b.me {
-		return
-	}
-	a.doomed = true
-	b.ripen(a)
-}
-
 // sleep parks the actor for a time; nobody else can wake it.
 func (b *baton) sleep(d time.Duration) {
 	a := b.me

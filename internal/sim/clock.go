@@ -10,6 +10,20 @@ type processClock struct {
 	w    *world
 	skew time.Duration
 	boot time.Time
+	thaw time.Time // its process is frozen until then
+}
+
+// freeze stops the process of the actor who has the baton: none of its timers goes off before it thaws, and then the
+// actor comes first.
+func (w *world) freeze() {
+	d := frozenTime
+	if w.tape.draw(w.me, 4) == 0 {
+		d = frozenLong
+	}
+	if c := w.me.call; c != nil && c.process != nil {
+		c.process.clock.thaw = w.now.Add(d)
+	}
+	w.sleep(d)
 }
 
 // Now implements clock.Clock.
@@ -26,6 +40,15 @@ func (c *processClock) SleepUntil(_ context.Context, t time.Time) error {
 
 // AfterFunc implements clock.Clock.
 func (c *processClock) AfterFunc(t time.Time, f func()) (stop func()) {
-	due := c.w.at(t.Add(-c.skew), f)
+	var due *timer
+	var fire func()
+	fire = func() {
+		if c.w.now.Before(c.thaw) {
+			due = c.w.at(c.thaw.Add(time.Millisecond), fire)
+			return
+		}
+		f()
+	}
+	due = c.w.at(t.Add(-c.skew), fire)
 	return func() { c.w.cancel(due) }
 }

@@ -32,10 +32,11 @@ type judge struct {
 	effects  map[operation.ID][]effect
 	marks    []mark
 
-	writes, deliveries, lost, crashes, sends, duplicates, decisions, told, restores int
-	restored, everRestored                                                          bool
-	forgotten                                                                       map[operation.ID]bool // had an effect that a restored copy does not know
-	acceptedAt                                                                      operation.Time
+	writes, deliveries, lost, crashes, sends, duplicates, decisions, restores int
+	couldTell                                                                 map[operation.ID]bool // people had to settle them although the target could have told
+	restored, everRestored                                                    bool
+	forgotten                                                                 map[operation.ID]bool // had an effect that a restored copy does not know
+	acceptedAt                                                                operation.Time
 }
 
 type claim struct {
@@ -64,7 +65,7 @@ func (j *judge) init(w *world) {
 	*j = judge{
 		w: w, reached: map[string]int{}, ops: map[operation.ID]operation.Operation{}, runs: map[operation.RunID]operation.Run{},
 		evs: map[operation.EventID]operation.Event{}, claims: map[*actor]claim{}, sent: map[operation.AttemptID]int{}, expected: map[operation.AttemptID]target.Request{},
-		effects: map[operation.ID][]effect{}, forgotten: map[operation.ID]bool{},
+		effects: map[operation.ID][]effect{}, forgotten: map[operation.ID]bool{}, couldTell: map[operation.ID]bool{},
 		policyOf: work.Policies(w.lab.profiles, w.lab.config()),
 	}
 }

@@ -127,6 +127,7 @@ const (
 	senderDeaf
 	senderRubbish
 	senderForged
+	senderGivesUp
 	senderStale
 )
 
@@ -229,6 +230,7 @@ var options = [kinds][]option{
 		{"deaf", 60, "does not hear the answer and delivers again"},
 		{"rubbish", 20, "sends rubbish first"},
 		{"forged", 20, "sends a forged copy first"},
+		{"gives-up", 40, "delivers once and never again, whatever it hears"},
 		{"stale", 20, "sends a copy that was signed an hour ago first"},
 	},
 	kindOutside: {

@@ -162,6 +162,6 @@ func (w *world) answered(s *sender, status int, refuse bool) {
 func (w *world) mayHaveTold(op *operation.Operation) {
 	p := w.policyOf(op)
 	if op.AnyOpen() && p.Lookup && len(w.effects[op.ID]) > 0 {
-		w.told++
+		w.couldTell[op.ID] = true
 	}
 }

@@ -18,11 +18,12 @@ type sender struct {
 	event  event
 	number int
 	heard  bool
+	gaveUp bool
 }
 
 func (w *world) sendersDone() bool {
 	for _, s := range w.senders {
-		if !s.heard {
+		if !s.heard && !s.gaveUp {
 			return false
 		}
 	}
@@ -39,6 +40,8 @@ func (s *sender) deliver() {
 	w.backUp()
 	for wait := 5 * time.Second; ; wait = min(wait*2, time.Hour) {
 		switch w.choose(kindSender, s.event.id) {
+		case senderGivesUp:
+			s.gaveUp = true
 		case senderTwice:
 			w.spawn("sender "+s.event.id+" again", func() { s.post(delivery{body: s.body()}) })
 		case senderAgain:
@@ -54,6 +57,9 @@ func (s *sender) deliver() {
 		}
 		if s.post(delivery{body: s.body()})/100 == 2 {
 			s.heard = true
+			return
+		}
+		if s.gaveUp {
 			return
 		}
 		w.sleep(wait)

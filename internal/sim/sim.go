@@ -25,7 +25,7 @@ type Result struct {
 	Restores    int            `json:"restores"`
 	Violations  []Violation    `json:"violations"`
 	Held        int            `json:"held"`       // decisions that people made
-	CouldTell   int            `json:"could_tell"` // of them, about an effect that the target could have told
+	CouldTell   int            `json:"could_tell"` // operations that people had to settle although the target could have told
 	Reached     map[string]int `json:"reached"`
 }
 
@@ -70,7 +70,7 @@ type World struct {
 func (w *world) result() Result {
 	r := Result{
 		Seeds: 1, Runs: len(w.runs), Steps: w.steps, Crashes: w.crashes, LostAnswers: w.lost, Deliveries: w.deliveries,
-		Sends: w.sends, Duplicates: w.duplicates, Operations: len(w.ops), Restores: w.restores, Violations: w.violations, Held: w.decisions, CouldTell: w.told,
+		Sends: w.sends, Duplicates: w.duplicates, Operations: len(w.ops), Restores: w.restores, Violations: w.violations, Held: w.decisions, CouldTell: len(w.couldTell),
 		Reached: w.reached,
 	}
 	for _, e := range w.effects {

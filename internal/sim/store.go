@@ -17,7 +17,8 @@ import (
 const (
 	callTime   = 3 * time.Millisecond
 	slowCall   = 2 * time.Second
-	frozenTime = 4 * time.Minute // past every lease
+	frozenTime = 4 * time.Minute  // past every lease
+	frozenLong = 50 * time.Minute // past the acceptance of a restored table
 )
 
 // store is the way to the ledger's table for one process. Every call is a point at which the adversary may act.
@@ -45,7 +46,7 @@ func through[I, O any](s *store, name string, in *I, do func(context.Context, *I
 	case storeLate:
 		w.sleep(slowCall)
 	case storeFreeze:
-		w.sleep(frozenTime)
+		w.freeze()
 	case storeFailed:
 		return nil, errCut
 	case storeThrottled:

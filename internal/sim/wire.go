@@ -42,7 +42,7 @@ func (w *world) dial(_ context.Context, _, address string) (net.Conn, error) {
 	case dialHangs:
 		c.hangs = true
 	case dialFreeze:
-		w.sleep(frozenTime)
+		w.freeze()
 	case dialCrash:
 		w.crash()
 	}
@@ -89,7 +89,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		case writeFreeze:
 			c.sent = append(c.sent, p...)
 			c.arrive()
-			w.sleep(frozenTime)
+			w.freeze()
 			return len(p), nil
 		case writeFailsAfter:
 			c.sent = append(c.sent, p...)
@@ -199,7 +199,7 @@ func (c *conn) adversary() {
 		w.lost++
 		w.crash()
 	case answerFreeze:
-		w.sleep(frozenTime)
+		w.freeze()
 	case answerLate:
 		w.lost++
 		w.sleep(time.Minute)
