@@ -21,7 +21,7 @@ type simulateCmd struct {
 	Minutes int    `placeholder:"M" help:"Play for this long instead of a number of seeds."`
 	Workers int    `placeholder:"W" help:"Worlds that are played at once; as many as there are processors when not given."`
 	Store   string `enum:"memory,sdk,file" default:"memory" help:"How the ledger reaches its table: memory (in-process, typed), sdk (the AWS SDK's client over the same server in memory), file (the SDK's client over the server on disk; no restores)."`
-	Replay  string `type:"existingfile" placeholder:"FILE" help:"Play one schedule from a file and tell its story."`
+	Replay  string `placeholder:"FILE" help:"Play one schedule from a file and tell its story."`
 	Shrink  bool   `default:"true" negatable:"" help:"Make the first failing seed's schedule as small as possible."`
 	JSON    bool   `help:"Print one JSON object."`
 }
@@ -32,8 +32,9 @@ func (simulateCmd) Help() string {
 engine and simulated targets, under a clock and an order that the seed decides. The adversary loses answers, crashes and freezes processes,
 cuts requests at every point, repeats, delays, restores old tables. The rules R1 to R13 are checked from outside after every step.
 
-Exit code 0: no rule broke and every rule was put to the test; 1: a rule broke, or one was never reached; 2: the command is wrong.
-One seed (--seeds 1) tells its story. A failing seed replays exactly, is made smaller, and is printed as a schedule for --replay.`
+Exit code 0: no rule broke and every rule was put to the test; 1: a rule broke, one was never reached, it was interrupted, or a replayed
+schedule has a fault whose boundary nobody came to; 2: the command is wrong. One seed alone need not reach every rule, and tells its
+story. A failing seed replays exactly, is made smaller, and is printed as a schedule for --replay; docs/proof.md says how to write one.`
 }
 
 // gcPercent lets garbage grow: worlds are small, and there are many.
@@ -41,8 +42,13 @@ const gcPercent = 400
 
 // Run implements the command.
 func (c *simulateCmd) Run(ctx context.Context, s *streams) error {
-	if c.Seeds < 0 || c.Minutes < 0 || c.Workers < 0 {
-		return usage{errors.New("--seeds, --minutes and --workers are at least 1")}
+	switch {
+	case c.Seeds < 0 || c.Minutes < 0 || c.Workers < 0:
+		return usage{errors.New("--seeds, --minutes and --workers cannot be negative")}
+	case c.Seeds > 0 && c.Minutes > 0:
+		return usage{errors.New("give --seeds or --minutes, not both")}
+	case c.Replay != "" && (c.Seeds > 0 || c.Minutes > 0):
+		return usage{errors.New("--replay plays the one world of its file; leave out --seeds and --minutes")}
 	}
 	if c.Seeds == 0 && c.Minutes == 0 {
 		c.Seeds = 1000
@@ -57,10 +63,13 @@ func (c *simulateCmd) Run(ctx context.Context, s *streams) error {
 		return c.replay(lab, s)
 	}
 	r, err := lab.Run(ctx, c.options(s))
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	return c.tell(lab, r, s)
+	if err != nil {
+		fmt.Fprintf(s.err, "interrupted after %d seeds; what they showed:\n", r.Seeds)
+	}
+	return errors.Join(c.tell(lab, r, s), err)
 }
 
 func (c *simulateCmd) options(s *streams) sim.Options {
@@ -89,7 +98,7 @@ const simulateEvery = 5 * time.Second
 func (c *simulateCmd) replay(lab *sim.Lab, s *streams) error {
 	f, err := os.Open(c.Replay)
 	if err != nil {
-		return err
+		return usage{fmt.Errorf("the schedule cannot be read: %w", err)}
 	}
 	defer f.Close()
 	schedule, err := sim.ReadSchedule(f)
@@ -108,7 +117,10 @@ func (c *simulateCmd) replay(lab *sim.Lab, s *streams) error {
 	for _, f := range w.Missed {
 		fmt.Fprintf(s.err, "nobody came to this boundary: %s\n", f)
 	}
-	if err == nil && len(w.Result.Violations) > 0 {
+	if err == nil && len(w.Result.Violations) == 0 && !c.JSON {
+		fmt.Fprintf(s.out, "\n%d operation(s), %d effect(s), no rule broke.\n", w.Result.Operations, w.Result.Effects)
+	}
+	if err == nil && len(w.Result.Violations)+len(w.Missed) > 0 {
 		return failed{}
 	}
 	return err
@@ -132,7 +144,7 @@ func (c *simulateCmd) tell(lab *sim.Lab, r sim.Result, s *streams) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "\n%s\n", w.Story)
+		fmt.Fprintf(s.out, "\n%s\n\nNo rule broke.\n", w.Story)
 	}
 	if len(r.Violations) > 0 || len(never) > 0 && c.Seeds != 1 {
 		return failed{}

@@ -115,6 +115,9 @@ func (f Fault) String() string {
 // scheduleBytesMax bounds a schedule's file.
 const scheduleBytesMax = 1 << 20
 
+// scheduleEventsMax bounds a schedule's events.
+const scheduleEventsMax = 50
+
 // ReadSchedule reads a schedule's file. Errors name the line and what is allowed there.
 func ReadSchedule(r io.Reader) (*Schedule, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, scheduleBytesMax+1))
@@ -137,7 +140,7 @@ func ReadSchedule(r io.Reader) (*Schedule, error) {
 		}
 	}
 	if len(s.Events) == 0 {
-		return nil, fmt.Errorf("line %d: a schedule needs at least one event: event msg_1 %s r1 after 1s", n, flowsOf[0])
+		return nil, fmt.Errorf("after line %d: a schedule needs at least one event: event msg_1 %s r1 after 1s", n, flowsOf[0])
 	}
 	return s, nil
 }
@@ -147,7 +150,9 @@ func (s *Schedule) line(line string) error {
 	var err error
 	switch word {
 	case "seed":
-		s.Seed, err = strconv.ParseUint(rest, 10, 64)
+		if s.Seed, err = strconv.ParseUint(rest, 10, 64); err != nil {
+			err = fmt.Errorf("%q is no seed; write a whole number from 0 on: seed 7", rest)
+		}
 	case "until":
 		err = s.times(rest)
 	case "event":
@@ -198,6 +203,12 @@ func (s *Schedule) event(rest string) error {
 	if !slices.Contains(flowsOf, e.flow) {
 		return fmt.Errorf("there is no flow %q; use one of %s", e.flow, strings.Join(flowsOf, ", "))
 	}
+	if slices.ContainsFunc(s.Events, func(o event) bool { return o.id == e.id }) {
+		return fmt.Errorf("there is an event %s already; each has an id of its own", e.id)
+	}
+	if len(s.Events) == scheduleEventsMax {
+		return fmt.Errorf("a schedule has at most %d events", scheduleEventsMax)
+	}
 	var err error
 	e.after, err = span(after)
 	s.Events = append(s.Events, e)
@@ -223,6 +234,9 @@ func (s *Schedule) fault(rest string) error {
 	var k, name string
 	if _, err := fmt.Sscanf(rest, "%q %s %q %d %s", &f.Actor, &k, &f.Where, &f.Nth, &name); err != nil {
 		return fmt.Errorf(`write: fault "ExecuteFunction" store "UpdateItem" 1 lost`)
+	}
+	if f.Nth < 1 {
+		return fmt.Errorf("%d is not the how-manieth time; the first is 1", f.Nth)
 	}
 	n := slices.Index(kindNames[:], k)
 	if n < 0 {

@@ -68,6 +68,9 @@ type World struct {
 }
 
 func (w *world) result() Result {
+	if w.violations == nil {
+		w.violations = []Violation{}
+	}
 	r := Result{
 		Seeds: 1, Runs: len(w.runs), Steps: w.steps, Crashes: w.crashes, LostAnswers: w.lost, Deliveries: w.deliveries,
 		Sends: w.sends, Duplicates: w.duplicates, Operations: len(w.ops), Restores: w.restores, Violations: w.violations, Held: w.decisions, CouldTell: len(w.couldTell),

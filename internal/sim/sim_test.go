@@ -98,7 +98,9 @@ func TestScheduleIsTheWorld(t *testing.T) {
 func TestScheduleSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"seed x":                         "line 1: seed:",
+		"seed x":                     "line 1: seed: \"x\" is no seed",
+		`fault "a" store "b" 0 lost`: "the first is 1",
+		"event a keyed r1 after 1s\nevent a keyed r2 after 2s": "line 2: event: there is an event a already",
 		"seed 1\n":                       "needs at least one event",
 		"event a keyed r1 after soon":    `"soon" is no time`,
 		"event a nowhere r1 after 1s":    "use one of keyed, asked, chain, bare, vendors",

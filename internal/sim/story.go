@@ -67,7 +67,10 @@ func (w *world) tellPage(method string, form url.Values, out []byte, err error) 
 	if f := noticeText.FindSubmatch(out); f != nil {
 		notice = string(f[1])
 	}
-	w.tell("%s %s %s: %s %v", method, form.Get("do"), form.Get("answer"), notice, err)
+	if err != nil {
+		notice = "no page came: " + err.Error()
+	}
+	w.tell("%s %s %s: %s", method, form.Get("do"), form.Get("answer"), notice)
 }
 
 var noticeText = regexp.MustCompile(`role=\\?"status\\?"\\?u?0?0?3?e?>?([^<\\]*)`)

@@ -139,7 +139,11 @@ func (w *world) play() {
 	w.at(start.Add(w.plan.Until), w.calm)
 	end := start.Add(w.plan.Until + restWithin)
 	w.run(func() bool { return w.failed() || w.now.After(end) || w.steps > stepsMax || w.atRest() })
-	if !w.failed() {
+	switch {
+	case w.failed():
+	case w.steps > stepsMax:
+		w.fail("", fmt.Sprintf("the world did not come to rest within %d steps, so nothing was judged", stepsMax))
+	default:
 		w.verdict()
 	}
 	w.baton.close()
@@ -181,7 +185,11 @@ func (w *world) acceptIfRestored() {
 		if err == nil {
 			_, err = p.Ledger.Accept(context.Background(), p.Identity(), "owner@example.com", app.Doubt(p))
 		}
-		w.tell("accepted: %v", err)
+		if err != nil {
+			w.tell("the copy is not accepted yet: %v", err)
+		} else {
+			w.tell("accepts the copy: everything open is doubted")
+		}
 		if err == nil || errors.Is(err, ledger.ErrRefused) {
 			w.restored = false
 			w.acceptedAt = operation.TimeOf(w.now.Add(-2 * skewMax))
