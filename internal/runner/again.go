@@ -269,6 +269,9 @@ func (r *Runner) freezeSecond(ctx context.Context, ev operation.Event, v *view, 
 
 func (r *Runner) planSecond(ctx context.Context, v *view, run *operation.Run, at int, fz frozen) error {
 	plan := v.plan
+	if len(plan.Stages) <= at {
+		return fmt.Errorf("%w: the plan of run %s is not in the ledger any more", ErrNotAgain, v.run.ID)
+	}
 	plan.Stages = append(plan.Stages[:0:0], plan.Stages[:at+1]...)
 	plan.Stages[at].Operation = fz.op.ID
 	plan.Content = map[string]operation.Digest{run.Stages[at].Name: fz.op.Content.Digest}

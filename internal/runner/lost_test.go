@@ -1,6 +1,8 @@
 package runner_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"holdfast/internal/app/apptest"
 	"holdfast/internal/execution"
 	"holdfast/internal/operation"
+	"holdfast/internal/runner"
 )
 
 // A run whose event, or whose event's body, is not in the ledger (a restored table lost it) is put to its owner.
@@ -59,5 +62,25 @@ func TestR07_WhatAStoppedPlanHadMadeIsWithdrawn(t *testing.T) {
 	}
 	for _, s := range got.Stages {
 		b.is(b.op(s.Operation), operation.StatusDeclined, operation.ReasonWithdrawn)
+	}
+}
+
+// A run whose plan is not in the ledger (a restored table lost it) goes on as far as it can: whatever has to be asked is
+// asked of its owner, and no second is made of what nobody knows.
+func TestR07_ARunWithoutItsPlanIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	run := b.planned(goodBody)
+	_, err := b.Dynamo.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.Ledger.Table, Key: map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "run#" + string(run.ID)}, "sk": &types.AttributeValueMemberS{Value: "plan"},
+	}})
+	apptest.Must(t, err)
+	apptest.Must(t, b.Ask(t.Context(), runner.AskInput{Run: run.ID, Token: "token-1"}))
+	q := b.stage(run.ID, "first").Question
+	if q == nil || !slices.Equal(q.Reviewers, []operation.Person{owner}) {
+		t.Errorf("asked: %+v; want the owner", q)
+	}
+	if _, err := b.Second(t.Context(), run.ID, "first", "n1", owner); !errors.Is(err, runner.ErrNotAgain) {
+		t.Errorf("a second of it: %v; want it refused", err)
 	}
 }

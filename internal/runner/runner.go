@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -114,11 +115,15 @@ func (r *Runner) load(ctx context.Context, id operation.RunID) (*view, error) {
 		return v, nil
 	}
 	raw, err := r.Store.Plan(ctx, id)
-	if err != nil {
+	switch {
+	case errors.Is(err, ledger.ErrNotFound): // lost with a restored table: whatever has to be asked is asked of the owner
+		v.plan.Flow, v.plan.Version, v.plan.Owner = run.Flow, run.Version, run.Owner
+	case err != nil:
 		return nil, fmt.Errorf("load the plan of %s: %w", id, err)
-	}
-	if err := json.Unmarshal(raw, &v.plan); err != nil {
-		return nil, fmt.Errorf("read the plan of %s: %w", id, err)
+	default:
+		if err := json.Unmarshal(raw, &v.plan); err != nil {
+			return nil, fmt.Errorf("read the plan of %s: %w", id, err)
+		}
 	}
 	for _, s := range run.Stages {
 		if err := r.reload(ctx, v, s.Operation); err != nil {
