@@ -36,6 +36,7 @@ type judge struct {
 	couldTell                                                                 map[operation.ID]bool // people had to settle them although the target could have told
 	restored, everRestored                                                    bool
 	forgotten                                                                 map[operation.ID]bool // had an effect that a restored copy does not know
+	everKnown                                                                 map[operation.ID]bool // before some restore
 	acceptedAt                                                                operation.Time
 }
 
@@ -65,7 +66,7 @@ func (j *judge) init(w *world) {
 	*j = judge{
 		w: w, reached: map[string]int{}, ops: map[operation.ID]operation.Operation{}, runs: map[operation.RunID]operation.Run{},
 		evs: map[operation.EventID]operation.Event{}, claims: map[*actor]claim{}, sent: map[operation.AttemptID]int{}, expected: map[operation.AttemptID]target.Request{},
-		effects: map[operation.ID][]effect{}, forgotten: map[operation.ID]bool{}, couldTell: map[operation.ID]bool{},
+		effects: map[operation.ID][]effect{}, forgotten: map[operation.ID]bool{}, everKnown: map[operation.ID]bool{}, couldTell: map[operation.ID]bool{},
 		policyOf: work.Policies(w.lab.profiles, w.lab.config()),
 	}
 }
@@ -102,6 +103,9 @@ func (w *world) backUp() {
 // back makes the judge know what the copy knows.
 func (j *judge) back(m mark) {
 	j.restored, j.everRestored = true, true
+	for id := range j.ops {
+		j.everKnown[id] = true
+	}
 	for id := range j.effects {
 		if _, known := m.ops[id]; !known {
 			j.forgotten[id] = true

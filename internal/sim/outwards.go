@@ -123,6 +123,11 @@ func (w *world) onTheWire(a *actor, sent []byte) {
 func (w *world) effect(c simtarget.Commit) {
 	id := operation.ID(c.Operation)
 	op, known := w.ops[id]
+	if !known && w.everKnown[id] { // a request from before a restore arrives after it
+		w.forgotten[id] = true
+		w.effects[id] = append(w.effects[id], effect{Commit: c})
+		return
+	}
 	if !known {
 		w.fail("R10", fmt.Sprintf("%s has an effect of %q, which is no operation", c.Target, c.Operation))
 		return

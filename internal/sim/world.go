@@ -174,6 +174,16 @@ func (w *world) begin() {
 	}
 }
 
+// endOldProcesses ends what runs from before the restore, as a function's hard limit has done long before anybody accepts:
+// that no such process is left is assumed (docs/proof.md).
+func (w *world) endOldProcesses() {
+	for a := range w.all {
+		if a != w.me && a.call != nil && a.call.process != nil && a.call.process.clock.boot.Before(w.goneUntil) {
+			a.doomed = true
+		}
+	}
+}
+
 // acceptIfRestored has a person accept a restored table, as `holdfast accept` does, until it is accepted.
 func (w *world) acceptIfRestored() {
 	if !w.restored {
@@ -192,6 +202,7 @@ func (w *world) acceptIfRestored() {
 		}
 		if err == nil || errors.Is(err, ledger.ErrRefused) {
 			w.restored = false
+			w.endOldProcesses()
 			w.acceptedAt = operation.TimeOf(w.now.Add(-2 * skewMax))
 			w.sweeper.arm()
 			clear(w.processes[:])
