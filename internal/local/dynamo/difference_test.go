@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -245,7 +246,11 @@ func spelled[O any](out *O, err error) string {
 	case errors.As(err, &cancelled):
 		return "!" + shown(cancelled)
 	case errors.As(err, &api):
-		return fmt.Sprintf("!%T %s %s", api, api.ErrorCode(), api.ErrorMessage())
+		message, _, several := strings.Cut(api.ErrorMessage(), "contains invalid value: ")
+		if several { // of several wrong values the one that is met first is named, and a map has no order
+			message += "contains invalid value"
+		}
+		return fmt.Sprintf("!%T %s %s", api, api.ErrorCode(), message)
 	}
 	return "!!" + err.Error()
 }
