@@ -33,13 +33,6 @@ func (l *Ledger) CreateRunWith(ctx context.Context, run operation.Run, op operat
 	return res, wrap("create", string(run.ID), err)
 }
 
-func newRecord[T any](l *Ledger, n noun[T], v T) (record, error) {
-	if err := n.refuse(nil, &v); err != nil {
-		return record{}, err
-	}
-	return recordFor(l, n, v, 1)
-}
-
 // createBoth decides by the run: it is written with the operation or not at all.
 func (l *Ledger) createBoth(ctx context.Context, run, op record) (Result[operation.Run], error) {
 	token, condition := run.writeID(), absent
@@ -47,27 +40,13 @@ func (l *Ledger) createBoth(ctx context.Context, run, op record) (Result[operati
 	for _, r := range []record{run, op} {
 		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Put: &types.Put{TableName: &l.Table, Item: r.item(), ConditionExpression: &condition}})
 	}
-	within, cancel := context.WithTimeout(ctx, transactDeadline)
-	defer cancel()
-	for try := 1; ; try++ {
-		out, err := l.Client.TransactWriteItems(within, in)
-		if err == nil {
-			for i := range out.ConsumedCapacity {
-				l.count("TransactWriteItems", &out.ConsumedCapacity[i])
-			}
-			v, err := valueOf(runs(), run)
-			return Result[operation.Run]{Created, v}, err
-		}
-		switch transactMeaning(err) {
-		case transactThrottled:
-			return Result[operation.Run]{}, fmt.Errorf("%w: %w", ErrThrottled, err)
-		case transactRefused:
-			return Result[operation.Run]{}, fmt.Errorf("%w: %w", ErrRefused, err)
-		case transactAgain:
-			if try < transactTries && l.pause(within, try) == nil {
-				continue
-			}
-		}
+	switch err := l.sendTransaction(ctx, in); {
+	case err == nil:
+		v, err := valueOf(runs(), run)
+		return Result[operation.Run]{Created, v}, err
+	case nothingWritten(err):
+		return Result[operation.Run]{}, err
+	default:
 		return l.madeBoth(ctx, run, err)
 	}
 }

@@ -89,31 +89,48 @@ func (l *Ledger) transaction(changes []Change, records []record) *dynamodb.Trans
 	return in
 }
 
-// transact sends one request again under its own token while it can still be answered, then reads back.
+// transact sends the decisions as one request, and reads back what its answer leaves open.
 func (l *Ledger) transact(ctx context.Context, changes []Change, records []record) (Decisions, error) {
-	in := l.transaction(changes, records)
-	within, cancel := context.WithTimeout(ctx, transactDeadline)
+	switch err := l.sendTransaction(ctx, l.transaction(changes, records)); {
+	case err == nil:
+		return l.all(Written, records)
+	case nothingWritten(err):
+		return Decisions{}, err
+	default:
+		return l.readBackAll(ctx, records, err)
+	}
+}
+
+// sendTransaction sends one request again under its own token while it can still be answered. Nil: it is written. Of an
+// error nothingWritten says whether anything can be; if so, only the records themselves tell.
+func (l *Ledger) sendTransaction(ctx context.Context, in *dynamodb.TransactWriteItemsInput) error {
+	ctx, cancel := context.WithTimeout(ctx, transactDeadline)
 	defer cancel()
 	for try := 1; ; try++ {
-		out, err := l.Client.TransactWriteItems(within, in)
+		out, err := l.Client.TransactWriteItems(ctx, in)
 		if err == nil {
 			for i := range out.ConsumedCapacity {
 				l.count("TransactWriteItems", &out.ConsumedCapacity[i])
 			}
-			return l.all(Written, records)
+			return nil
 		}
-		switch verdict := transactMeaning(err); {
-		case verdict == transactLost || verdict == transactUnclear:
-			return l.readBackAll(ctx, records, err)
-		case verdict == transactThrottled:
-			return Decisions{}, fmt.Errorf("%w: %w", ErrThrottled, err)
-		case verdict == transactRefused:
-			return Decisions{}, fmt.Errorf("%w: %w", ErrRefused, err)
+		switch transactMeaning(err) {
+		case transactThrottled:
+			return fmt.Errorf("%w: %w", ErrThrottled, err)
+		case transactRefused:
+			return fmt.Errorf("%w: %w", ErrRefused, err)
+		case transactAgain:
+			if try < transactTries && l.pause(ctx, try) == nil {
+				continue
+			}
 		}
-		if try == transactTries || l.pause(within, try) != nil {
-			return l.readBackAll(ctx, records, err)
-		}
+		return err
 	}
+}
+
+// nothingWritten says that a transaction that ended with err was not applied and will not be.
+func nothingWritten(err error) bool {
+	return errors.Is(err, ErrThrottled) || errors.Is(err, ErrRefused)
 }
 
 type transactEnd uint8

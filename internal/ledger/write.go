@@ -93,14 +93,19 @@ func readItem[T any](n noun[T], it item) (T, record, error) {
 
 // create writes a new record; the first of several creators wins and the others get its record.
 func create[T any](ctx context.Context, l *Ledger, n noun[T], v T) (Result[T], error) {
-	if err := n.refuse(nil, &v); err != nil {
-		return Result[T]{}, err
-	}
-	r, err := recordFor(l, n, v, 1)
+	r, err := newRecord(l, n, v)
 	if err != nil {
 		return Result[T]{}, err
 	}
 	return settle(ctx, l, n, r, v, Created, Exists, l.put(ctx, r.item(), absent, nil, nil))
+}
+
+// newRecord is the record that v begins with.
+func newRecord[T any](l *Ledger, n noun[T], v T) (record, error) {
+	if err := n.refuse(nil, &v); err != nil {
+		return record{}, err
+	}
+	return recordFor(l, n, v, 1)
 }
 
 // replace writes next over seen under a condition on seen's revision.

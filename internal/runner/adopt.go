@@ -13,26 +13,14 @@ import (
 // adopt gives a run that was ended before Plan came to its end the operations that its plan had made by then: they are
 // nobody's otherwise (R7). It changes nothing on a run that goes on, which Plan finishes, nor on one that has its stages.
 func (r *Runner) adopt(ctx context.Context, v *view) error {
-	for range claimRaces {
-		if len(v.run.Stages) > 0 || !v.run.Ended() {
-			return nil
+	raced := fmt.Errorf("%s is written by many at once; the sweep looks after it", v.run.ID)
+	return r.changeRun(ctx, v, raced, func(run *operation.Run) (_ bool, err error) {
+		if len(run.Stages) > 0 || !run.Ended() {
+			return false, nil
 		}
-		refs, err := r.madeSoFar(ctx, v)
-		if err != nil || len(refs) == 0 {
-			return err
-		}
-		run := v.run
-		run.Stages = refs
-		res, err := r.Store.UpdateRun(ctx, v.run, run)
-		if err != nil {
-			return err
-		}
-		v.run = res.Current
-		if won(res.Verdict) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s is written by many at once; the sweep looks after it", v.run.ID)
+		run.Stages, err = r.madeSoFar(ctx, v)
+		return len(run.Stages) > 0, err
+	})
 }
 
 // madeSoFar are the stages of the run's pinned plan whose operations were made for it, with their operations read.

@@ -171,22 +171,11 @@ func (r *Runner) Stop(ctx context.Context, id operation.RunID, by operation.Pers
 }
 
 func (r *Runner) stopRun(ctx context.Context, v *view, by operation.Person, how string) error {
-	for range claimRaces {
-		run := v.run
+	raced := fmt.Errorf("%w: others write the run all the time; stop it again", ErrNotAgain)
+	return r.changeRun(ctx, v, raced, func(run *operation.Run) (bool, error) {
 		run.Stopped = &operation.Decision{Answer: operation.AnswerStop, By: by, At: r.now(), How: how}
-		if !run.Finish(operation.RunStopped, operation.ReasonWithdrawn, r.now()) {
-			return nil
-		}
-		res, err := r.Store.UpdateRun(ctx, v.run, run)
-		if err != nil {
-			return err
-		}
-		v.run = res.Current
-		if won(res.Verdict) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: others write the run all the time; stop it again", ErrNotAgain)
+		return run.Finish(operation.RunStopped, operation.ReasonWithdrawn, r.now()), nil
+	})
 }
 
 // Second makes a deliberate second operation for one stage of a run: its own identity from the nonce of whoever asked,

@@ -152,28 +152,21 @@ func (r *Runner) makeOperations(ctx context.Context, v *view, ev operation.Event
 
 // keepStages writes the stages on the run, again from what others left: the sweep postpones a run while it is planned.
 func (r *Runner) keepStages(ctx context.Context, v *view, refs []operation.StageRef) error {
-	for range claimRaces {
-		switch {
-		case v.run.Ended(): // while it was planned
-			if err := r.adopt(ctx, v); err != nil {
-				return err
-			}
-			return r.letGo(ctx, v)
-		case len(v.run.Stages) > 0:
-			return nil
+	raced := fmt.Errorf("%s is written by many at once; planning is tried again", v.run.ID)
+	err := r.changeRun(ctx, v, raced, func(run *operation.Run) (bool, error) {
+		if run.Ended() || len(run.Stages) > 0 {
+			return false, nil
 		}
-		run := v.run
 		run.Planned(v.plan.Version, refs, r.now())
-		res, err := r.Store.UpdateRun(ctx, v.run, run)
-		if err != nil {
-			return err
-		}
-		v.run = res.Current
-		if won(res.Verdict) {
-			return nil
-		}
+		return true, nil
+	})
+	if err != nil || !v.run.Ended() {
+		return err
 	}
-	return fmt.Errorf("%s is written by many at once; planning is tried again", v.run.ID)
+	if err := r.adopt(ctx, v); err != nil { // it was ended while it was planned
+		return err
+	}
+	return r.letGo(ctx, v)
 }
 
 // pin writes the plan; when another one stands, only the same may go on.

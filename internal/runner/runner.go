@@ -151,6 +151,26 @@ func (r *Runner) PolicyOf(op *operation.Operation) operation.Policy {
 	return operation.Stricter(op.Policy, p.Policy(r.Policy))
 }
 
+// changeRun writes what change makes of the run, again from what others left, until it stands or change has nothing to do.
+// raced is the error when others write it all the time.
+func (r *Runner) changeRun(ctx context.Context, v *view, raced error, change func(*operation.Run) (bool, error)) error {
+	for range claimRaces {
+		run := v.run
+		if does, err := change(&run); err != nil || !does {
+			return err
+		}
+		res, err := r.Store.UpdateRun(ctx, v.run, run)
+		if err != nil {
+			return err
+		}
+		v.run = res.Current
+		if won(res.Verdict) {
+			return nil
+		}
+	}
+	return raced
+}
+
 // apply gives one fact to an operation and writes it. A refusal or a lost race leaves the operation as it now stands;
 // the caller decides again from that.
 func (r *Runner) apply(ctx context.Context, v *view, op *operation.Operation, f operation.Fact) (bool, error) {
