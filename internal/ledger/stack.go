@@ -272,11 +272,11 @@ func (l *Ledger) doubtOne(ctx context.Context, op operation.Operation, s Stack, 
 }
 
 func (l *Ledger) beginAccept(ctx context.Context, id Identity, by operation.Person) (Stack, error) {
-	table, err := l.tableID(ctx)
-	if err != nil {
-		return Stack{}, err
-	}
 	s, err := l.Stack(ctx)
+	if err != nil {
+		return s, err
+	}
+	table, err := l.tableID(ctx) // after the stack item: the write below is refused when another acceptance came in between
 	if err != nil {
 		return s, err
 	}
