@@ -1,9 +1,10 @@
 package sim
 
 import (
-	"container/heap"
 	"runtime"
 	"time"
+
+	"github.com/tidwall/btree"
 )
 
 // baton lets one actor act at a time. Whoever has it goes on until it parks; then the root picks the next by the
@@ -13,7 +14,7 @@ type baton struct {
 	tape  *tape
 	now   time.Time
 	ready []*actor
-	due   timers
+	due   *btree.BTreeG[*timer]
 	count int64 // of timers made; breaks ties in their order
 	steps int64
 	me    *actor // who has the baton; nil: the root
@@ -33,13 +34,13 @@ type actor struct {
 	turns    uint64
 	wake     chan struct{}
 	parked   bool
-	doomed   bool // ends at its next point
-	ended    bool
+	doomed   bool        // ends at its next point
 	call     *invocation // the function call that it is, if it is one
 }
 
 func newBaton(t *tape, start time.Time) *baton {
-	return &baton{tape: t, now: start, all: map[*actor]bool{}, back: make(chan struct{})}
+	due := btree.NewBTreeGOptions(sooner, btree.Options{NoLocks: true})
+	return &baton{tape: t, now: start, due: due, all: map[*actor]bool{}, back: make(chan struct{})}
 }
 
 // spawn starts an actor, which gets the baton some time later.
@@ -52,7 +53,6 @@ func (b *baton) spawn(name string, f func()) *actor {
 	go func() {
 		<-a.wake
 		defer func() { // also when the actor was ended on the way
-			a.ended = true
 			delete(b.all, a)
 			b.back <- struct{}{}
 		}()
@@ -104,10 +104,10 @@ func (b *baton) give(a *actor) {
 
 // pass lets time pass until the next timer and fires it. It reports false when there is none.
 func (b *baton) pass() bool {
-	if len(b.due) == 0 {
+	t, ok := b.due.PopMin()
+	if !ok {
 		return false
 	}
-	t := heap.Pop(&b.due).(*timer)
 	if t.at.After(b.now) {
 		b.now = t.at
 	}
@@ -172,48 +172,25 @@ type timer struct {
 	at    time.Time
 	order int64
 	fire  func()
-	index int
 }
 
 // at calls fire once the time has come, in nobody's name: it must not park.
 func (b *baton) at(when time.Time, fire func()) *timer {
 	b.count++
 	t := &timer{at: when, order: b.count, fire: fire}
-	heap.Push(&b.due, t)
+	b.due.Set(t)
 	return t
 }
 
-func (b *baton) cancel(t *timer) {
-	if t.index >= 0 {
-		heap.Remove(&b.due, t.index)
+// cancel takes a timer back; it may have fired already.
+func (b *baton) cancel(t *timer) { b.due.Delete(t) }
+
+// sooner orders timers by their time, and those of one time as they were made.
+func sooner(a, b *timer) bool {
+	if a.at.Equal(b.at) {
+		return a.order < b.order
 	}
-}
-
-type timers []*timer
-
-func (h timers) Len() int { return len(h) }
-func (h timers) Less(i, j int) bool {
-	if h[i].at.Equal(h[j].at) {
-		return h[i].order < h[j].order
-	}
-	return h[i].at.Before(h[j].at)
-}
-func (h timers) Swap(i, j int) { h[i], h[j] = h[j], h[i]; h[i].index, h[j].index = i, j }
-
-// Push implements heap.Interface.
-func (h *timers) Push(v any) {
-	t := v.(*timer)
-	t.index = len(*h)
-	*h = append(*h, t)
-}
-
-// Pop implements heap.Interface.
-func (h *timers) Pop() any {
-	old := *h
-	t := old[len(old)-1]
-	*h = old[:len(old)-1]
-	t.index = -1
-	return t
+	return a.at.Before(b.at)
 }
 
 // bell wakes one actor; a ring before the wait is kept.

@@ -32,12 +32,13 @@ type judge struct {
 	effects  map[operation.ID][]effect
 	marks    []mark
 
+	restored, everRestored bool
+	acceptedAt             operation.Time
+	forgotten              map[operation.ID]bool // had an effect that a restored copy does not know
+	everKnown              map[operation.ID]bool // before some restore
+	couldTell              map[operation.ID]bool // people had to settle them although the target could have told
+
 	writes, deliveries, lost, crashes, sends, duplicates, decisions, restores int
-	couldTell                                                                 map[operation.ID]bool // people had to settle them although the target could have told
-	restored, everRestored                                                    bool
-	forgotten                                                                 map[operation.ID]bool // had an effect that a restored copy does not know
-	everKnown                                                                 map[operation.ID]bool // before some restore
-	acceptedAt                                                                operation.Time
 }
 
 type claim struct {

@@ -80,7 +80,6 @@ type invocation struct {
 	out      []byte
 	err      error
 	done     bool
-	killed   bool
 	bell     bell
 	get      bool // a page is only looked at
 	person   string
@@ -123,7 +122,6 @@ func (w *world) invoke(function string, payload []byte, mark func(*invocation)) 
 	call.bell.Wait()
 	w.cancel(limit)
 	if !call.done {
-		call.killed = true
 		return nil, &states.InvokeError{Name: "Sandbox.Timedout", Message: function + " timed out"}
 	}
 	return call.out, call.err

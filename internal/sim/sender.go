@@ -16,7 +16,6 @@ import (
 type sender struct {
 	w      *world
 	event  event
-	number int
 	heard  bool
 	gaveUp bool
 }

@@ -20,7 +20,8 @@ const (
 	muchLater   = 4 * time.Minute  // still within what targets document
 )
 
-var portFirst = 20000
+// portFirst is the port of the first simulated target; no socket is ever opened.
+const portFirst = 20000
 
 // dial makes a connection to the simulated target whose port is in the address.
 func (w *world) dial(_ context.Context, _, address string) (net.Conn, error) {

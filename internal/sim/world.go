@@ -164,8 +164,8 @@ func (w *world) atRest() bool {
 // begin lays out who does what and when.
 func (w *world) begin() {
 	w.sweeper = newSweeper(w)
-	for i, e := range w.plan.Events {
-		s := &sender{w: w, event: e, number: i}
+	for _, e := range w.plan.Events {
+		s := &sender{w: w, event: e}
 		w.senders = append(w.senders, s)
 		w.at(start.Add(e.after), func() { w.spawn("sender "+e.id, s.deliver) })
 	}
