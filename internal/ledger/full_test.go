@@ -1,28 +1,20 @@
 package ledger_test
 
 import (
-	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"holdfast/internal/clock"
 	"holdfast/internal/ledger"
-	"holdfast/internal/ledger/ledgertest"
 	"holdfast/internal/operation"
 )
 
 // A story that is full can still be asked about and be closed by a person: what the core allows, the ledger takes.
 func TestR07_AFullStoryCanBeAskedAboutAndClosed(t *testing.T) {
 	t.Parallel()
-	api, c, ctx := client(t), clock.New(), t.Context()
-	ledgertest.MakeTable(t, api, "full-story")
-	var writes atomic.Int64
-	l := ledger.New(ledger.Options{Client: api, Table: "full-story", Clock: c, Fold: ledgertest.Fold, WriteID: func() string { return fmt.Sprintf("w-%d", writes.Add(1)) }})
-	if _, err := l.Check(ctx, ledger.Identity{Stack: "s", Fingerprint: "fp"}); err != nil {
-		t.Fatal(err)
-	}
+	c, ctx := clock.New(), t.Context()
+	l := checked(t, "full-story", c)
 	now, content, policy := operation.TimeOf(c.Now()), []byte("POST /tasks"), operation.Policy{Timeout: time.Second, Lease: time.Minute}
 	seen := operation.Question{ID: "q_0", Decision: &operation.Decision{Answer: operation.AnswerNothingHappened, By: "owner@example.com", At: now}}
 	op := operation.Operation{

@@ -2,9 +2,7 @@ package ledger_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,13 +15,8 @@ import (
 // What reached the inbox is proof that nobody has acted on: its operation is due at once, however far its next step is.
 func TestR07_AnOutcomeInTheInboxIsDue(t *testing.T) {
 	t.Parallel()
-	api, c, ctx := client(t), clock.New(), t.Context()
-	ledgertest.MakeTable(t, api, "inbox-due")
-	var writes atomic.Int64
-	l := ledger.New(ledger.Options{Client: api, Table: "inbox-due", Clock: c, Fold: ledgertest.Fold, WriteID: func() string { return fmt.Sprintf("w-%d", writes.Add(1)) }})
-	if _, err := l.Check(ctx, ledger.Identity{Stack: "s", Fingerprint: "fp"}); err != nil {
-		t.Fatal(err)
-	}
+	c, ctx := clock.New(), t.Context()
+	l := checked(t, "inbox-due", c)
 	now, content := operation.TimeOf(c.Now()), []byte("POST /tasks")
 	op := operation.Operation{
 		ID: "op_full", Flow: "f", Stage: "s", Owner: "owner@example.com", Created: now, Runs: []operation.RunID{"run_1"}, Status: operation.StatusInFlight,

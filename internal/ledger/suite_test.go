@@ -1,15 +1,18 @@
 package ledger_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"holdfast/internal/clock"
 	"holdfast/internal/ledger"
 	"holdfast/internal/ledger/ledgertest"
 	"holdfast/internal/local/dynamo"
@@ -131,4 +134,17 @@ func TestR13_EveryCaseHasItsTest(t *testing.T) {
 			t.Errorf("the suite's %s is not run here", name)
 		}
 	}
+}
+
+// checked is a ledger on a table of its own, found to be its own.
+func checked(t *testing.T, table string, c clock.Clock) *ledger.Ledger {
+	t.Helper()
+	api := client(t)
+	ledgertest.MakeTable(t, api, table)
+	var writes atomic.Int64
+	l := ledger.New(ledger.Options{Client: api, Table: table, Clock: c, Fold: ledgertest.Fold, WriteID: func() string { return fmt.Sprintf("w-%d", writes.Add(1)) }})
+	if _, err := l.Check(t.Context(), ledger.Identity{Stack: "s", Fingerprint: "fp"}); err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

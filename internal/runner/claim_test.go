@@ -35,9 +35,7 @@ func TestR01_UnclearClaimSendsNothing(t *testing.T) {
 func TestR02_EachAttemptHasItsOwnID(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	run := b.approved()
-	b.engine.onSend = func(int, target.Request, target.Fence) target.Sent { return notExecuted() }
-	b.wantNext(b.execute(run.ID), execution.NextWaitToSend)
+	run := b.refused()
 	b.Parts.Clock.Move(time.Hour)
 	b.execute(run.ID)
 	b.sent(2)
@@ -107,9 +105,7 @@ func TestR03_AReplayHasTheKeyOfTheFirst(t *testing.T) {
 func TestR05_FilledBytesMustBeWhatTheContentGives(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	run := b.approved()
-	b.engine.onSend = func(int, target.Request, target.Fence) target.Sent { return notExecuted() }
-	b.wantNext(b.execute(run.ID), execution.NextWaitToSend)
+	run := b.refused()
 	op := b.stage(run.ID, "first")
 	other := []byte("what an earlier release filled")
 	f := operation.Filled{Version: 1, Digest: ledger.DigestOf(other)}

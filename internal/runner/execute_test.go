@@ -197,9 +197,7 @@ func TestR05_ReferenceMissing(t *testing.T) {
 func TestR05_FilledBytesSwapped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	run := b.approved()
-	b.engine.onSend = func(int, target.Request, target.Fence) target.Sent { return notExecuted() }
-	b.wantNext(b.execute(run.ID), execution.NextWaitToSend)
+	run := b.refused()
 	op := b.stage(run.ID, "first")
 	b.SetBytes(t, "op#"+string(op.ID), "filled#0001#0000#"+string(op.Filled.Digest), []byte("other bytes"))
 	b.Parts.Clock.Move(time.Minute)

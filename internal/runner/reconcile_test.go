@@ -19,6 +19,15 @@ func (b *bench) doubtful() operation.Run {
 	return run
 }
 
+// refused is a run whose first request was proven not executed; the target refuses on.
+func (b *bench) refused() operation.Run {
+	b.t.Helper()
+	run := b.approved()
+	b.engine.onSend = func(int, target.Request, target.Fence) target.Sent { return notExecuted() }
+	b.wantNext(b.execute(run.ID), execution.NextWaitToSend)
+	return run
+}
+
 func TestR04_LookupFinds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
