@@ -100,6 +100,9 @@ func Lacks(run *operation.Run) string {
 
 // stateText is the run's status in words: one whose people have not answered yet is not at work.
 func stateText(run *operation.Run, ops map[operation.ID]*operation.Operation) string {
+	if run.Reason == operation.ReasonRunMissing {
+		return "Not in the ledger"
+	}
 	if run.Status != operation.RunStarted {
 		return runTexts[run.Status]
 	}

@@ -102,8 +102,8 @@ type previewView struct {
 func (p *Review) view(ctx context.Context, link ledger.Link, keep typed) (reviewView, error) {
 	run, err := p.Store.Run(ctx, link.Run)
 	lost := errors.Is(err, ledger.ErrNotFound)
-	if lost { // its operation is put to a person all the same
-		run, err = operation.Run{ID: link.Run, Status: operation.RunStopped, Reason: operation.ReasonRunMissing}, nil
+	if lost {
+		run, err = p.lostRun(ctx, link)
 	}
 	if err != nil {
 		return reviewView{}, err
@@ -124,6 +124,21 @@ func (p *Review) view(ctx context.Context, link ledger.Link, keep typed) (review
 	}
 	v.Again, err = p.againView(ctx, &v, keep)
 	return v, err
+}
+
+// lostRun stands for a run that is not in the ledger, with what its operations say of it: they are put to a person all
+// the same.
+func (p *Review) lostRun(ctx context.Context, link ledger.Link) (operation.Run, error) {
+	run := operation.Run{ID: link.Run, Status: operation.RunStopped, Reason: operation.ReasonRunMissing}
+	for _, id := range link.Operations {
+		op, err := p.Store.Operation(ctx, id)
+		if err != nil {
+			return run, err
+		}
+		run.Flow, run.Owner = op.Flow, op.Owner
+		run.Stages = append(run.Stages, operation.StageRef{Name: op.Stage, Operation: id})
+	}
+	return run, nil
 }
 
 // addOperations shows the operations that the link is about in full, all of the run for a question about the run, and
