@@ -259,7 +259,7 @@ func (r *Runner) freezeSecond(ctx context.Context, ev operation.Event, v *view, 
 func (r *Runner) planSecond(ctx context.Context, v *view, run *operation.Run, at int, fz frozen) error {
 	plan := v.plan
 	if len(plan.Stages) <= at {
-		return fmt.Errorf("%w: the plan of run %s is not in the ledger any more", ErrNotAgain, v.run.ID)
+		return fmt.Errorf("%w: the plan of run %s is not in the ledger any more; let the source send a new event instead", ErrNotAgain, v.run.ID)
 	}
 	plan.Stages = append(plan.Stages[:0:0], plan.Stages[:at+1]...)
 	plan.Stages[at].Operation = fz.op.ID
